@@ -231,7 +231,12 @@ impl Transcript {
         if !self.health.weighs_more(&trouble) {
             return;
         }
-        self.events.push(AgentEvent::Limit { trouble: trouble.clone() });
+        let is_same = |known: &Trouble| known.kind == trouble.kind && known.until == trouble.until;
+        if !self.health.trouble.as_ref().is_some_and(is_same) {
+            // One line says both.
+            self.events.pop_if(|last| matches!(last, AgentEvent::Retry { reason } if *reason == trouble.message));
+            self.events.push(AgentEvent::Limit { trouble: trouble.clone() });
+        }
         self.health.trouble = Some(trouble);
     }
 

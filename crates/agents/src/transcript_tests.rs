@@ -103,6 +103,26 @@ fn an_answer_in_between_makes_retries_count_anew() {
 }
 
 #[test]
+fn a_retry_and_its_reason_are_one_event() {
+    let mut transcript = golden::transcript();
+    for number in 1..=3 {
+        let message = format!("Reconnecting... {number}/5 (rate limit)");
+        transcript.retries(&message);
+        transcript.trouble(Trouble { message, ..trouble(TroubleKind::RateLimit) });
+    }
+    let kinds: Vec<&str> = transcript
+        .take_events()
+        .iter()
+        .map(|event| match event {
+            AgentEvent::Limit { .. } => "limit",
+            AgentEvent::Retry { .. } => "retry",
+            _ => "other",
+        })
+        .collect();
+    assert_eq!(kinds, ["limit", "retry", "retry"]);
+}
+
+#[test]
 fn a_trouble_that_needs_a_person_stays() {
     let mut transcript = golden::transcript();
     transcript.trouble(trouble(TroubleKind::RateLimit));

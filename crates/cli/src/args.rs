@@ -56,7 +56,7 @@ pub(crate) use skills::{SkillsAction, SkillsArgs, SkillsNewArgs};
 Exit codes of `run` and `resume`:
   0 completed, 1 error, 2 usage or configuration, 10 MAX_ITERATIONS,
   11 COST_LIMIT, 12 DAILY_BUDGET, 13 MAX_DURATION, 14 STALL, 15 SAME_ERROR_5X,
-  16 PROHIBITED_PATH, 17 TAMPERED, 18 BLOCKED, 19 CANCELLED,
+  16 PROHIBITED_PATH, 17 TAMPERED, 18 BLOCKED, 19 CANCELLED, 20 USAGE_LIMIT,
   130 cancelled from the keyboard
 
 Environment:

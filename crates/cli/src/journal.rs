@@ -51,7 +51,7 @@ pub(crate) async fn chosen(store: &StoreHandle, name: Option<&str>, around: &Hos
     if let Some(name) = name {
         return find_loop(store, name).await;
     }
-    let current = around.current.canonicalize()?;
+    let current = around.folder()?;
     let mut runs = of_folder(store, &current).await?.into_iter();
     runs.next().with_context(|| format!("no loop in {}: name one, `ralph list --all` shows them", current.display()))
 }
@@ -60,7 +60,7 @@ pub(crate) async fn chosen(store: &StoreHandle, name: Option<&str>, around: &Hos
 pub(crate) async fn chosen_running(store: &StoreHandle, name: Option<&str>, around: &Host) -> anyhow::Result<RunEntry> {
     if name.is_none() {
         let is_running = |entry: &RunEntry| entry.status == RunStatus::Running && !around.is_interrupted(entry);
-        let runs = of_folder(store, &around.current.canonicalize()?).await?;
+        let runs = of_folder(store, &around.folder()?).await?;
         if let Some(entry) = runs.into_iter().find(is_running) {
             return Ok(entry);
         }

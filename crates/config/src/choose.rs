@@ -33,6 +33,15 @@ impl<'a> Layers<'a> {
         self.pick(|layer| layer.skill.clone()).map(|(name, _)| name)
     }
 
+    /// A broken rule of the skill, with the place of its name where a file has it.
+    pub fn skill_in_its_place(&self, rule: ConfigError) -> Error {
+        let named = self.each().find(|(layer, _)| layer.skill.is_some());
+        match named.and_then(|(layer, _)| layer.place(Key::Skill)) {
+            Some(at) => Error::RuleInAFile { at: at.clone(), rule },
+            None => Error::Rule(rule),
+        }
+    }
+
     /// The commands that verify the work, and who names them.
     pub fn verification(&self) -> Option<(Vec<String>, Origin)> {
         self.pick(|layer| layer.verification_command.clone().map(|commands| commands.0))

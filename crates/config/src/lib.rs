@@ -38,7 +38,7 @@ pub use ralph_agents::files::Links;
 pub use read::read;
 pub use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
 pub use resolve::{Inputs, Origin, Resolved, RunSettings, Source, caps, metrics_path, resolve, resolve_access};
-pub use schema::schema;
+pub use schema::{Owner, schema};
 pub use spelling::Spelling;
 pub use user::{read_user, read_user_document};
 

@@ -66,7 +66,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
         Error::Value {
             at: Location::new(path, text, span),
             key: found.map_or_else(String::new, |present| present.name.clone()),
-            message: error.message().to_owned(),
+            message: plain(error.message()),
             example: found.map_or("", |present| present.key.example()),
         }
     })?;
@@ -117,6 +117,17 @@ impl Walk<'_> {
             DeValue::Table(inner) => self.table(path, inner),
             _ => Err(Error::Value { at, key: full, message: "must be a table".to_owned(), example: parent.example() }),
         }
+    }
+}
+
+/// What the deserializer says, without names of Rust's types.
+fn plain(message: &str) -> String {
+    let expected = |text: &str| {
+        text.replace("u32", "a whole number").replace("u64", "a whole number").replace("a boolean", "true or false")
+    };
+    match message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected ")) {
+        Some((found, kind)) => format!("expected {}, found {found}", expected(kind)),
+        None => message.replace("unknown variant", "unknown value"),
     }
 }
 

@@ -99,7 +99,7 @@ fn what_no_file_can_say_is_explained() {
 #[test]
 fn a_wrong_value_names_its_line_and_shows_one_that_works() {
     insta::assert_snapshot!(message("\n\nmax_iterations = 'ten'"), @r#"
-    ralph.toml:3:18: `max_iterations`: invalid type: string "ten", expected u32
+    ralph.toml:3:18: `max_iterations`: expected a whole number, found string "ten"
       |
     3 | max_iterations = 'ten'
       |                  ^^^^^

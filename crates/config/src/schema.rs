@@ -6,15 +6,28 @@ use serde_json::{Map, Value, json};
 
 use crate::{Class, Key};
 
-/// The schema of `ralph.toml`; keys that only the user's own file may set say so.
-pub fn schema() -> Value {
+/// Whose file a schema is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A repository's `ralph.toml`: keys that only users may set are named and refused.
+    Repository,
+    /// The user's own file.
+    User,
+}
+
+/// The schema of a configuration file.
+pub fn schema(owner: Owner) -> Value {
     let mut root = table();
     for key in Key::ALL {
-        insert(&mut root, &key.segments().collect::<Vec<_>>(), property(*key));
+        insert(&mut root, &key.segments().collect::<Vec<_>>(), property(*key, owner));
     }
+    let (title, description) = match owner {
+        Owner::Repository => ("ralph.toml", "Configuration of Ralph for a repository."),
+        Owner::User => ("config.toml", "Configuration of Ralph for a user."),
+    };
     root["$schema"] = json!("http://json-schema.org/draft-07/schema#");
-    root["title"] = json!("ralph.toml");
-    root["description"] = json!("Configuration of Ralph for a repository, or of a user.");
+    root["title"] = json!(title);
+    root["description"] = json!(description);
     root
 }
 
@@ -42,13 +55,21 @@ fn insert(table: &mut Value, segments: &[&str], property: Value) {
     }
 }
 
-fn property(key: Key) -> Value {
-    let Value::Object(kind) = kind(key) else { return Value::Null };
+fn property(key: Key, owner: Owner) -> Value {
+    let kind = match (owner, key.class()) {
+        (Owner::Repository, Class::UserOnly) => json!({ "not": {} }),
+        // `!GLOB` would allow what others prohibit.
+        (Owner::Repository, Class::NarrowsOnly) => {
+            json!({ "type": "array", "items": { "type": "string", "pattern": "^[^!]" } })
+        }
+        _ => kind(key),
+    };
+    let Value::Object(kind) = kind else { return Value::Null };
     let effect = key.effect();
     let mut description: String =
         effect.chars().take(1).flat_map(char::to_uppercase).chain(effect.chars().skip(1)).collect();
     description += match key.class() {
-        Class::UserOnly => ". Only in your own configuration.",
+        Class::UserOnly => ". Only in your own configuration, ~/.config/ralph/config.toml.",
         Class::NarrowsOnly => ". Takes effect in a repository without approval.",
         Class::NeedsApproval => ".",
     };

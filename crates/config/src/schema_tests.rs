@@ -4,9 +4,13 @@ use super::*;
 use crate::fixtures::layer;
 use crate::parse;
 
-/// What the schema says of a key.
+/// What the schema of a user's file says of a key.
 fn of(key: Key) -> Value {
-    let mut at = schema();
+    of_owner(key, Owner::User)
+}
+
+fn of_owner(key: Key, owner: Owner) -> Value {
+    let mut at = schema(owner);
     for segment in key.segments() {
         at = if segment == "*" { at["additionalProperties"].take() } else { at["properties"][segment].take() };
     }
@@ -42,6 +46,21 @@ fn every_key_is_described_and_its_example_allowed() {
 }
 
 #[test]
+fn a_repository_is_allowed_what_it_may_set_and_nothing_else() {
+    for key in Key::ALL {
+        let kind = of_owner(*key, Owner::Repository);
+        let file = key.example();
+        let parsed = crate::RepositoryFile::from_bytes("ralph.toml".into(), file.as_bytes().to_vec());
+        let is_refused = kind["not"].is_object();
+        assert_eq!(is_refused, parsed.is_err(), "{key:?}: {kind}");
+        let says_so = kind["description"].as_str().unwrap().contains("Only in your own configuration");
+        assert_eq!(is_refused, says_so, "{key:?}: {kind}");
+    }
+    let prohibited = of_owner(Key::ProhibitedPaths, Owner::Repository);
+    assert_eq!(prohibited["items"]["pattern"], "^[^!]");
+}
+
+#[test]
 fn every_name_that_the_schema_offers_is_understood() {
     let plain = Key::ALL.iter().filter(|key| !key.name().contains('.'));
     for key in plain {
@@ -60,7 +79,7 @@ fn every_name_that_the_schema_offers_is_understood() {
 fn the_schema_in_the_documentation_is_this_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/ralph.schema.json");
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    let now = format!("{:#}\n", schema());
+    let now = format!("{:#}\n", schema(Owner::Repository));
     assert!(
         written == now,
         "docs/schema/ralph.schema.json is stale: run `cargo run -- init --schema > docs/schema/ralph.schema.json`"

@@ -28,7 +28,8 @@ pub const EVENT_VERSION: u32 = 4;
 ///   stays; a loop that was ended for tampering does not complete by a resume alone; a tree that is the start's is not verified;
 ///   an agent that cannot be started ends the loop at once; the alert about iterations counts those that are over.
 /// - 5: a resume that finds the workspace at an earlier state does not check it as the work of the last pass.
-pub const BEHAVIOUR: u32 = 5;
+/// - 6: the ratchet also undoes the last iteration of a loop that is aborted.
+pub const BEHAVIOUR: u32 = 6;
 
 /// The first behaviour that knows of flakes and of tampering.
 pub(crate) const V2_FLAKES_AND_TAMPERING: u32 = 2;
@@ -41,6 +42,9 @@ pub(crate) const V4_COUNTED_RUNS: u32 = 4;
 
 /// The first behaviour that notices a workspace that was rewound: see 5 above.
 pub(crate) const V5_REWINDS: u32 = 5;
+
+/// The first behaviour whose ratchet covers the last iteration: see 6 above.
+pub(crate) const V6_RATCHET_AT_END: u32 = 6;
 
 /// Where a loop began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -184,6 +188,9 @@ pub struct Limits {
     pub max_cost: Option<Money>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
+    /// Time in all, as far as a process worked on the loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration: Option<Millis>,
     /// The agent costs nothing that is counted, from here on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unmetered: bool,

@@ -254,13 +254,16 @@ fn a_loop_can_be_resumed_from_every_abort_and_counts_anew_what_was_forgiven() {
 }
 
 #[test]
-fn a_loop_whose_time_is_up_stays_so() {
+fn a_loop_whose_time_is_up_continues_only_with_more_time() {
     let mut scene = Scene::red(LoopConfig { max_duration: Some(Millis::secs(10)), ..config() });
     scene.begin().wait(Millis::secs(10)).agent(run("b")).checks(red(&["a"]));
     assert_eq!(scene.reason(), AbortReason::MaxDuration);
     scene.resume();
     assert_eq!(scene.reason(), AbortReason::MaxDuration);
     assert_eq!((scene.agents(), scene.finishes()), (1, 2));
+    scene.resume_with(None, Limits { max_duration: Some(Millis::minutes(1)), ..Limits::default() });
+    scene.pass(run("c"), green());
+    assert_eq!(scene.outcome(), &VERIFIED);
 }
 
 #[test]

@@ -175,11 +175,34 @@ fn the_ratchet_goes_back_to_the_start_when_nothing_was_better() {
 }
 
 #[test]
-fn a_pass_that_ends_the_loop_is_not_undone() {
-    let mut scene = Scene::red(LoopConfig { ratchet: true, max_iterations: 1, ..config() });
-    scene.pass(run("b"), red(&["a", "b"]));
+fn the_ratchet_also_undoes_the_last_iteration() {
+    let last = || {
+        let mut scene = Scene::red(LoopConfig { ratchet: true, max_iterations: 1, ..config() });
+        scene.pass(run("b"), red(&["a", "b"]));
+        assert_eq!((scene.phase(), scene.finishes()), ("restoring", 0));
+        scene
+    };
+    let mut scene = last();
+    scene.restore("start");
     assert_eq!(scene.reason(), AbortReason::MaxIterations);
-    assert_eq!(scene.run.facts().tree, tree("b"));
+    let facts = scene.run.facts();
+    assert!(facts.iterations[0].undone && facts.tree == tree("start"));
+    assert_eq!(facts.kept.as_ref().map(|best| best.iteration), Some(Iteration(0)));
+    assert_eq!(scene.finishes(), 1);
+
+    // Interrupted before the files were restored, and resumed with more iterations.
+    let mut scene = last();
+    scene.resume_with(None, Limits { max_iterations: Some(2), ..Limits::default() });
+    scene.restore("start");
+    assert_eq!((scene.phase(), scene.finishes()), ("pausing", 0));
+}
+
+#[test]
+fn a_journal_from_before_keeps_its_last_iteration() {
+    let config = LoopConfig { ratchet: true, max_iterations: 1, ..config() };
+    let mut scene = Scene::with_behaviour(config, crate::event::V6_RATCHET_AT_END - 1);
+    scene.baseline(red(&["a"])).pass(run("b"), red(&["a", "b"]));
+    assert_eq!((scene.reason(), &scene.run.facts().tree), (AbortReason::MaxIterations, &tree("b")));
 }
 
 #[test]

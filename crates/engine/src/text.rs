@@ -78,7 +78,8 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
     match cause {
         AbortCause::IterationsUsed { max, best, missing_claim, tampered } => {
             let mut text = format!("{max} of {max} iterations used");
-            if let Some(best) = best {
+            // The last one is what the workspace has.
+            if let Some(best) = best.as_ref().filter(|best| best.iteration.0 != *max) {
                 text.push_str(&format!("; {}", best_state(best)));
             }
             if let Some(tag) = missing_claim {
@@ -119,7 +120,7 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
             )
         }
         AbortCause::TimeUp { active, limit } => {
-            format!("the loop worked for {active} of {limit}; start a new loop with a longer --max-duration")
+            format!("the loop worked for {active} of {limit}; {}", next.with(" --max-duration DURATION"))
         }
         AbortCause::WaitPastTimeLimit { trouble, wait, limit } => {
             format!("{trouble}; waiting {wait} would pass the time limit of {limit}; later, {}", next.plain())

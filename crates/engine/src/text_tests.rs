@@ -22,6 +22,12 @@ fn what_people_read_names_the_figures_and_the_way_on() {
         aborts(AbortCause::IterationsUsed { max: 5, best, missing_claim: None, tampered: 0 }),
         "5 of 5 iterations used; best state: 1 failing, after iteration 3; to continue: ralph resume 099a8057 --max N"
     );
+    let last = Some(Best { iteration: Iteration(5), failing: 1, tree: tree("c") });
+    assert_eq!(
+        aborts(AbortCause::IterationsUsed { max: 5, best: last, missing_claim: None, tampered: 0 }),
+        "5 of 5 iterations used; to continue: ralph resume 099a8057 --max N",
+        "what is there already is no advice"
+    );
     let tag = Some("<promise>COMPLETE</promise>".to_owned());
     let used = aborts(AbortCause::IterationsUsed { max: 1, best: None, missing_claim: tag, tampered: 2 });
     assert!(used.contains("the checks pass, but the agent's <promise>COMPLETE</promise> is missing"), "{used}");

@@ -73,9 +73,11 @@ impl Host {
         let max_cost = max_cost.unwrap_or_else(|| MAX_COST.min(ralph_config::caps(&user).loop_cost));
         // An answer or a text is verified by its reader.
         let is_checked = decision.is_loop || !decision.task_type.is_text_only();
-        let commands = verification.filter(|_| is_checked).map(|(commands, _)| OneOrMore(commands));
+        let found = verification.filter(|_| is_checked).map(|(commands, _)| OneOrMore(commands));
+        let commands = found.or_else(|| settings.verification_command.clone());
         let settings = Layer {
-            verification_command: commands.or_else(|| settings.verification_command.clone()),
+            // None at all, also where a file names one.
+            verification_command: commands.or_else(|| (!is_checked).then(|| OneOrMore(Vec::new()))),
             skill: decision.skill.clone(),
             max_iterations: Some(max_iterations),
             max_cost_usd: Some(Dollars(max_cost)),

@@ -84,6 +84,11 @@ impl Host {
         read_user(&self.dirs.config_file())
     }
 
+    /// The workspace that commands without one are about.
+    pub fn folder(&self) -> Result<PathBuf, Error> {
+        crate::workspace(None, &self.current)
+    }
+
     pub fn caps(&self) -> Result<Caps, ralph_config::Error> {
         self.user_settings().map(|user| ralph_config::caps(&user))
     }

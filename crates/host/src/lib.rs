@@ -35,6 +35,6 @@ pub use error::Error;
 pub use host::{ForAgents, GUARD, Host, HostInput, REAPER, find_program, this_machine};
 pub use liveness::Liveness;
 pub use once::OnePass;
-pub use prepare::workspace;
+pub use prepare::{existing_folder, workspace};
 pub use start::{Opened, Prepared, RunRequest};
 pub use trial::Trial;

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ralph_config::skills::{self, Found, Lookup};
 use ralph_config::trust::{Asking, Question};
-use ralph_config::{Approval, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve};
+use ralph_config::{
+    Approval, FILE_NAME, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve,
+};
 use ralph_model::{ConfigError, Timestamp};
 use ralph_store::StoreHandle;
 
@@ -24,9 +26,24 @@ pub(crate) struct Context<'a, 'b> {
     pub(crate) installed: &'a (dyn Fn(&Layer) -> Vec<String> + Sync),
 }
 
-/// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.
+/// The folder to work in: the one that is given, or the project that the current folder belongs to.
 pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error> {
-    let path = current.join(given.unwrap_or(Path::new("")));
+    match given {
+        Some(given) => existing_folder(&current.join(given)),
+        None => existing_folder(current).map(project),
+    }
+}
+
+/// The nearest folder with a `ralph.toml`, up to the root of the git repository; else the folder itself.
+fn project(folder: PathBuf) -> PathBuf {
+    let has = |folder: &Path, name: &str| folder.join(name).symlink_metadata().is_ok();
+    let depth = folder.ancestors().position(|above| has(above, ".git")).unwrap_or(0);
+    let nearest = folder.ancestors().take(depth + 1).find(|above| has(above, FILE_NAME)).map(Path::to_owned);
+    nearest.unwrap_or(folder)
+}
+
+/// Absolute and without links, so that approvals and locks mean the same folder by any name.
+pub fn existing_folder(path: &Path) -> Result<PathBuf, Error> {
     let wrong = |source: io::Error| {
         let problem = format!("{}: {source}", path.display());
         Error::from(ConfigError::new("workspace", problem, "a folder that exists"))
@@ -48,7 +65,10 @@ pub(crate) async fn prepare(
     let repository = repository(workspace, &mut context).await?;
     let layers = Layers { caller: &request.settings, repository: repository.as_ref(), user: &user };
     let skill = match layers.skill() {
-        Some(name) => Some(skill_by_name(&name, workspace, &mut context).await?),
+        Some(name) => Some(skill_by_name(&name, workspace, &mut context).await.map_err(|error| match error {
+            Error::Skill(skills::Error::Rule(rule)) => layers.skill_in_its_place(rule).into(),
+            error => error,
+        })?),
         None => None,
     };
     let deep_debug = match layers.wants_deep_debug() {

@@ -108,3 +108,24 @@ fn a_workspace_has_one_name() {
     fs::write(root.join("file"), "").unwrap();
     assert!(workspace(Some(Path::new("file")), &root).is_err() && workspace(Some(Path::new("none")), &root).is_err());
 }
+
+#[test]
+fn the_nearest_file_up_to_the_root_of_the_repository_names_the_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (repository, deep) = (root.join("repository"), root.join("repository/a/b"));
+    fs::create_dir_all(&deep).unwrap();
+    // Not of this repository.
+    fs::write(root.join(FILE_NAME), "").unwrap();
+    assert_eq!(workspace(None, &deep).unwrap(), deep, "without git, only the folder itself counts");
+    fs::create_dir(repository.join(".git")).unwrap();
+    assert_eq!(workspace(None, &deep).unwrap(), deep);
+    fs::write(repository.join(FILE_NAME), "").unwrap();
+    assert_eq!(workspace(None, &deep).unwrap(), repository);
+    assert_eq!(workspace(Some(Path::new(".")), &deep).unwrap(), deep, "what is given is what is meant");
+    fs::write(repository.join("a").join(FILE_NAME), "").unwrap();
+    assert_eq!(workspace(None, &deep).unwrap(), repository.join("a"));
+    // A repository inside of another one, such as a submodule or a worktree.
+    fs::write(deep.join(".git"), "gitdir: elsewhere").unwrap();
+    assert_eq!(workspace(None, &deep).unwrap(), deep);
+}

@@ -89,6 +89,12 @@ impl Host {
             preflight::is_counted(&resolved.config, agent, self)
         });
         warnings.extend(self.agent_warnings(&resolved.config));
+        if request.workspace.is_none() && self.current.canonicalize().is_ok_and(|current| current != workspace) {
+            let folder = workspace.display();
+            warnings.push(format!(
+                "the workspace is {folder}, because of its ralph.toml; --workspace . works in this folder"
+            ));
+        }
         let agents: Vec<String> = resolved.config.agents().map(AgentSpec::title).collect();
         for source in resolved.sources.iter().filter(|source| source.origin != Origin::Default) {
             tracing::debug!(key = source.key.name(), origin = %source.origin, "setting");

@@ -483,6 +483,7 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
     let mut config = facts.config.clone();
     config.max_iterations = limits.max_iterations.unwrap_or(config.max_iterations);
     config.max_cost = limits.max_cost.unwrap_or(config.max_cost);
+    config.max_duration = limits.max_duration.or(config.max_duration);
     config.validate_limits(&services.caps)?;
     let done = facts.counted();
     let stands = |reason, hint: String| Err(Error::LimitStands { loop_id, reason, hint });
@@ -504,7 +505,9 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
         return stands(AbortReason::UsageLimit, hint);
     }
     if let Some(limit) = config.max_duration.filter(|limit| facts.active >= *limit) {
-        let hint = format!("it worked for {} of {limit}; start a new loop with a longer --max-duration", facts.active);
+        let (active, short) = (facts.active, loop_id.short());
+        let hint =
+            format!("it worked for {active} of {limit}; to continue: ralph resume {short} --max-duration DURATION");
         return stands(AbortReason::MaxDuration, hint);
     }
     Ok(())

@@ -26,7 +26,7 @@ use ralph_model::{Access, AgentSpec, Attempt, Iteration, LoopConfig, LoopId, San
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::{Artifact, Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
-use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
+use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, StopFlag, Workspace};
 use tokio::sync::watch;
 
 use crate::artifacts::{About, ArtifactFiles};
@@ -42,6 +42,9 @@ pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};
 use settings::Runs;
 pub(crate) use tripwire::Claimed;
+
+/// Files that one warning names.
+const MAX_NAMED: usize = 5;
 
 /// What the effects of one loop work with.
 pub(crate) struct Context {
@@ -327,29 +330,39 @@ impl Context {
             let _in_loop = span.entered();
             let mut ground = lock(&ground);
             let done = work(&mut ground);
-            (done, ground.workspace.large_files())
+            (done, ground.workspace.large_files(), ground.workspace.closed_files())
         });
-        let (done, large) = work.await.map_err(|_| Error::Vanished("the work on the workspace"))?;
-        self.warn_of_large(large);
-        done
-    }
-
-    /// Says once of every file that is too large to be recorded what that means.
-    fn warn_of_large(&self, files: Vec<String>) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let (done, large, closed) = work.await.map_err(|_| Error::Vanished("the work on the workspace"))?;
         let max = match self.config.max_file_size >> 20 {
             1024.. => "1 GiB".to_owned(),
             mebibytes => format!("{mebibytes} MiB"),
         };
-        for file in files {
-            let warning = format!(
-                "{file} is larger than {max} (--max-file-size) and left out of snapshots: changes to it are noticed, but its content \
-                 is neither kept nor restored"
-            );
-            if told.insert(file) {
-                self.services.warn(warning);
-            }
-        }
+        self.warn_of_left_out(large, &format!("larger than {max} (--max-file-size)"));
+        self.warn_of_left_out(closed, "not readable");
+        done
+    }
+
+    /// The request to stop that long steps look for.
+    async fn stop_flag(&self) -> Result<StopFlag, Error> {
+        self.with_workspace(|ground| Ok(ground.workspace.stop_flag())).await
+    }
+
+    /// Says once of every file that snapshots leave out what that means.
+    fn warn_of_left_out(&self, mut files: Vec<String>, why: &str) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|file| told.insert(file.clone()));
+        let (is, it) = match files.len() {
+            0 => return,
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
+        let more = files.len().saturating_sub(MAX_NAMED);
+        files.truncate(MAX_NAMED);
+        files.extend((more > 0).then(|| format!("{more} more")));
+        self.services.warn(format!(
+            "{} {is} {why}: snapshots leave {it} out, so the content is neither kept nor restored",
+            files.join(", ")
+        ));
     }
 
     /// Asks the user's repository, where there is one, on such a thread: git may have to be started for it.

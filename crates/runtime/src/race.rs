@@ -1,7 +1,7 @@
 //! A race in step with its journal: runs its candidates, each in a worktree of its own, stops those that lost and removes their
 //! worktrees. Who wins is decided by [`ralph_engine::RaceRun`].
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 
 use ralph_engine::text::{self, Continuation};
@@ -58,6 +58,8 @@ pub struct OpenedRace {
     effects: Vec<RaceEffect>,
     /// Candidates that hold their worktrees already.
     opened: HashMap<LoopId, (Opened, Stopper)>,
+    /// Branches and tags from before it; empty where another process began it.
+    refs: BTreeSet<String>,
     stops: Stops,
 }
 
@@ -89,8 +91,9 @@ pub async fn begin_race(
         at: (services.now)(),
     };
     let first = RaceEvent::RaceStarted { config: Box::new(config), candidates: candidates.clone() };
-    let (mut race, effects) = Journaled::create(&services, new, first).await?;
+    let (mut race, effects) = Journaled::<RaceRun>::create(&services, new, first).await?;
     let mut opened = HashMap::new();
+    let refs = refs_of(&services, &race.run.config().workspace).await;
     // One after the other: they share a repository.
     for (number, (candidate, own)) in candidates.iter().zip(configs).enumerate() {
         let (stopper, own_stops) = self::stops();
@@ -102,7 +105,7 @@ pub async fn begin_race(
             }
         }
     }
-    Ok(OpenedRace { services, race, effects, opened, stops })
+    Ok(OpenedRace { services, race, effects, opened, refs, stops })
 }
 
 /// Continues a race whose process is gone: candidates that came to no end continue, the others keep their results.
@@ -123,7 +126,7 @@ pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<
         Some(outcome) => vec![RaceEffect::Finish { outcome }],
         None => race.advance(&services, RaceEvent::Resumed).await?,
     };
-    Ok(OpenedRace { services, race, effects, opened: HashMap::new(), stops })
+    Ok(OpenedRace { services, race, effects, opened: HashMap::new(), refs: BTreeSet::new(), stops })
 }
 
 /// Refuses a race of which a living process holds a candidate's workspace.
@@ -202,7 +205,13 @@ impl OpenedRace {
                     stoppers.values().for_each(|stopper| stopper.stop(stop.when, stop.by));
                 }
                 RaceEffect::ClearWorktrees { runs } => {
-                    let problems = clear_worktrees(&self.services, &self.race.run.config().workspace, &runs).await;
+                    let problems = clear_worktrees(
+                        &self.services,
+                        &self.race.run.config().workspace,
+                        &runs,
+                        std::mem::take(&mut self.refs),
+                    )
+                    .await;
                     queue.extend(self.race.advance(&self.services, RaceEvent::LosersCleared { problems }).await?);
                 }
                 RaceEffect::Finish { outcome } => return self.finish(outcome, results, failure).await,
@@ -343,7 +352,7 @@ async fn withdraw(
         }
     }
     let workspace = race.run.config().workspace.clone();
-    clear_worktrees(services, &workspace, &withdrawn).await;
+    clear_worktrees(services, &workspace, &withdrawn, BTreeSet::new()).await;
     let runs: Vec<LoopId> = race.run.candidates().map(|(candidate, _)| candidate.run).collect();
     for run in runs {
         let event = RaceEvent::CandidateBroke { run, error: error.chain() };
@@ -406,20 +415,52 @@ fn candidate_view(agent: &str, result: &RunResult, won: bool) -> CandidateView {
     }
 }
 
+/// The branches and tags of a repository.
+async fn refs_of(services: &Services, workspace: &str) -> BTreeSet<String> {
+    let origin = PathBuf::from(workspace);
+    let (scratch, git) = (services.home.workspace(&origin), services.git.clone());
+    let listed = task::spawn_blocking(move || {
+        let refs = Repository::find(&origin, &git, &scratch)?.branches_and_tags().ok()?;
+        Some(refs.into_keys().collect())
+    });
+    listed.await.ok().flatten().unwrap_or_default()
+}
+
 /// Removes the worktrees and branches of candidates that lost, and returns what could not be removed. Their snapshots stay with
-/// Ralph: `ralph diff` shows them.
-async fn clear_worktrees(services: &Services, workspace: &str, runs: &[LoopId]) -> Vec<String> {
+/// Ralph: `ralph diff` shows them. Where it is known which branches and tags are older than the race, those that losers made go too.
+async fn clear_worktrees(
+    services: &Services,
+    workspace: &str,
+    runs: &[LoopId],
+    older: BTreeSet<String>,
+) -> Vec<String> {
     let origin = PathBuf::from(workspace);
     let scratch = services.home.workspace(&origin);
     let git = services.git.clone();
     let losers: Vec<_> =
         runs.iter().map(|run| (services.home.worktree(*run), format!("ralph/{}", run.short()))).collect();
     let cleared = task::spawn_blocking(move || {
-        let Some(repository) = Repository::find(&origin, &git, &scratch) else { return Vec::new() };
+        let Some(repository) = Repository::find(&origin, &git, &scratch) else { return Default::default() };
+        let made = losers.iter().filter_map(|(worktree, _)| repository.commits_made_in(worktree).ok());
+        let made: BTreeSet<String> = made.flatten().collect();
         let removed = losers.iter().map(|(worktree, branch)| repository.discard_worktree(worktree, branch));
-        removed.filter_map(Result::err).map(|error| error.to_string()).collect::<Vec<_>>()
+        let mut problems: Vec<String> = removed.filter_map(Result::err).map(|error| error.to_string()).collect();
+        let mut gone = Vec::new();
+        let refs = if older.is_empty() { BTreeMap::new() } else { repository.branches_and_tags().unwrap_or_default() };
+        for (name, commit) in refs.into_iter().filter(|(name, commit)| !older.contains(name) && made.contains(commit)) {
+            match repository.remove_ref(&name, &commit) {
+                Ok(()) => gone.push((name, commit)),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        (problems, gone)
     });
-    let problems = cleared.await.unwrap_or_default();
+    let (problems, gone) = cleared.await.unwrap_or_default();
+    for (name, commit) in gone {
+        services.warn(format!(
+            "removed {name}, which a candidate that lost made; to restore it: git update-ref {name} {commit}"
+        ));
+    }
     for problem in &problems {
         services.warn(format!("could not remove the worktree of a candidate: {problem}"));
     }

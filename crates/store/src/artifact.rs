@@ -17,8 +17,11 @@ ralph_model::named!(ArtifactKind { Log => "log", Prompt => "prompt", Patch => "p
 
 /// The name of the patch of an iteration, for those who cannot see the snapshots of a run; 0 is the whole loop.
 pub fn patch_name(iteration: u32) -> String {
-    format!("patches/iteration-{iteration}.diff")
+    format!("{PATCHES}iteration-{iteration}.diff")
 }
+
+/// Where the names of such patches begin.
+pub const PATCHES: &str = "patches/";
 
 /// A file that belongs to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ mod store;
 #[cfg(test)]
 mod testing;
 
-pub use artifact::{Artifact, ArtifactKind, patch_name};
+pub use artifact::{Artifact, ArtifactKind, PATCHES, patch_name};
 pub use attempt::{AttemptEntry, Metering, NewAttempt};
 pub use board::{
     AgentEntry, Approval, ApprovalStatus, Board, BoardHandle, Claim, Claimed, Progress, Reminder, Renewed, Role,

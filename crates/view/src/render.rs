@@ -37,7 +37,8 @@ pub(crate) fn headline(
 /// How an agent ended: what it came to first, what was wrong with it last, because that has words of its own.
 pub fn agent_found(run: &AgentRun, charged: Money) -> String {
     let files = counted(run.changed.len(), "file changed", "files changed");
-    let came_to = format!("after {}, {files}, {}", run.duration, dollars(charged));
+    let cost = if run.cost == Cost::Unmetered { String::new() } else { format!(", {}", dollars(charged)) };
+    let came_to = format!("after {}, {files}{cost}", run.duration);
     match (&run.ended, run.faults.first()) {
         (_, Some(fault)) => format!("ended {came_to}: {fault}"),
         (Ended::Exited { code: 0 }, None) => format!("done {came_to}"),

@@ -9,7 +9,7 @@ use ralph_api::{Client, ProgressReport, Work};
 use ralph_engine::Facts;
 use ralph_model::{Iteration, LoopId, Money, Task, TreeHash};
 use ralph_runtime::Home;
-use ralph_store::{Artifact, ArtifactKind, StoreHandle, TaskLease, patch_name};
+use ralph_store::{Artifact, ArtifactKind, PATCHES, StoreHandle, TaskLease, patch_name};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
@@ -178,6 +178,15 @@ impl<'a> Publisher<'a> {
             // What an earlier worker wrote is on its machine, and it sent it.
             let Ok(content) = tokio::fs::read(self.folder.join(&artifact.name)).await else { continue };
             if self.uploaded.contains(&artifact.sha256) {
+                continue;
+            }
+            // What an agent wrote to a prohibited path, such as .env, is kept byte for byte. Patches of iterations are redacted.
+            if artifact.kind == ArtifactKind::Patch
+                && !artifact.name.starts_with(PATCHES)
+                && self.worker.redactor.is_some()
+            {
+                self.uploaded.insert(artifact.sha256);
+                self.warn(&format!("{} stays on this machine, because it may hold secrets", artifact.name));
                 continue;
             }
             match self.client.upload(self.run, Some(self.lease), &artifact.sha256, content.into()).await {

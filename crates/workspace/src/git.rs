@@ -11,18 +11,21 @@ use std::io::{self, BufRead, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
 use crate::Error;
 use crate::content::MAX_FILE;
+use crate::stop::Poll;
 
 /// Longer than git needs for the largest of checkouts.
 const TIMEOUT: Duration = Duration::from_secs(600);
+/// How often a run that can be stopped looks for a request.
+const POLL: Duration = Duration::from_millis(100);
 
 /// What a repository's configuration could start, turned off. Partial clones fetch missing objects through helpers; the
 /// environment forbids that, see [`Call::new`].
@@ -72,6 +75,7 @@ pub(crate) struct Call {
     program: PathBuf,
     input: Option<Vec<u8>>,
     trap: Option<PathBuf>,
+    stop: Option<Arc<Poll>>,
 }
 
 impl Call {
@@ -94,7 +98,7 @@ impl Call {
             .env("GIT_ALLOW_PROTOCOL", "")
             .arg("--no-pager")
             .stdin(Stdio::null());
-        Self { command, program: program.to_owned(), input: None, trap: None }
+        Self { command, program: program.to_owned(), input: None, trap: None, stop: None }
     }
 
     pub(crate) fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, arguments: I) -> Self {
@@ -126,6 +130,12 @@ impl Call {
     /// Does not run it at all when something is there that git would wait for.
     pub(crate) fn unless(mut self, trap: Option<PathBuf>) -> Self {
         self.trap = trap;
+        self
+    }
+
+    /// Ends it on a request to stop. Only for calls that may break off anywhere.
+    pub(crate) fn stoppable(mut self, stop: &Arc<Poll>) -> Self {
+        self.stop = Some(Arc::clone(stop));
         self
     }
 
@@ -187,7 +197,7 @@ impl Call {
                 other => other,
             })
         });
-        let watch = Watch::over(&child);
+        let watch = Watch::over(&child, self.stop);
         let printed = child.stdout.take().map(|mut pipe| {
             let complaints = child.stderr.take().map(|mut pipe| {
                 thread::spawn(move || {
@@ -202,7 +212,9 @@ impl Call {
             (read, complaints.and_then(|thread| thread.join().ok()).unwrap_or_default())
         });
         let status = child.wait();
-        drop(watch);
+        if watch.end() == Killed::OnRequest {
+            return Err(Error::Stopped);
+        }
         let status = status.map_err(|source| Error::NoGit { program: program.clone(), source })?;
         let (read, message) = printed.unwrap_or((Ok(()), Vec::new()));
         read.map_err(|error| Error::Git { action, message: error.to_string() })?;
@@ -217,34 +229,51 @@ impl Call {
     }
 }
 
-/// Ends a run of git that takes longer than any honest one: it waits for something that an agent put in its way.
+/// Ends a run of git on a request to stop, or when it takes longer than any honest one: it waits for something that an agent put
+/// in its way.
 struct Watch {
-    over: Option<mpsc::Sender<()>>,
-    thread: Option<thread::JoinHandle<()>>,
+    over: mpsc::Sender<()>,
+    thread: thread::JoinHandle<Killed>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Killed {
+    No,
+    Late,
+    OnRequest,
 }
 
 impl Watch {
-    fn over(child: &Child) -> Self {
+    fn over(child: &Child, stop: Option<Arc<Poll>>) -> Self {
         // A handle and not a number: numbers are used again.
         let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
         let (over, waiting) = mpsc::channel();
         let thread = thread::spawn(move || {
-            if waiting.recv_timeout(TIMEOUT) == Err(mpsc::RecvTimeoutError::Timeout)
-                && let Ok(process) = process
-            {
+            let begun = Instant::now();
+            let pause = if stop.is_some() { POLL } else { TIMEOUT };
+            let killed = loop {
+                if waiting.recv_timeout(pause) != Err(mpsc::RecvTimeoutError::Timeout) {
+                    return Killed::No;
+                }
+                if stop.as_ref().is_some_and(|stop| stop.is_over()) {
+                    break Killed::OnRequest;
+                }
+                if begun.elapsed() >= TIMEOUT {
+                    break Killed::Late;
+                }
+            };
+            if let Ok(process) = process {
                 let _ = pidfd_send_signal(process, Signal::KILL);
             }
+            killed
         });
-        Self { over: Some(over), thread: Some(thread) }
+        Self { over, thread }
     }
-}
 
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.over = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    /// The run is over; says whether it was ended.
+    fn end(self) -> Killed {
+        drop(self.over);
+        self.thread.join().unwrap_or(Killed::No)
     }
 }
 

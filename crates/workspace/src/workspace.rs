@@ -17,7 +17,7 @@ use crate::object::{Id, Kind, Mode, commit};
 use crate::place::{Permissions, Place};
 use crate::quote::{quote, unquote};
 use crate::rules::Outside;
-use crate::scan::{Directory, Known, MARKER, Scan, load_cache, save_cache};
+use crate::scan::{Directory, Known, MARKER_ID, Scan, load_cache, save_cache};
 use crate::stamp::Instant;
 use crate::store::{Batch, Durability, Store, Written, make_private_folder};
 use crate::tracked::Tracked;
@@ -70,6 +70,8 @@ pub struct Workspace {
     pub(crate) max_file: u64,
     /// Files that were too large to be read.
     pub(crate) large: BTreeSet<Vec<u8>>,
+    /// Files and folders that may not be read.
+    closed: BTreeSet<Vec<u8>>,
     own_state: Option<(u64, u64)>,
     tracked: Tracked,
     batch: Batch,
@@ -123,6 +125,7 @@ impl Workspace {
             stop: options.stop,
             max_file: MAX_FILE,
             large: BTreeSet::new(),
+            closed: BTreeSet::new(),
             own_state,
             tracked,
             batch: Batch::new(),
@@ -265,6 +268,11 @@ impl Workspace {
         Ok(list(&self.store, &self.git, tree)?.into_iter().map(|(path, ..)| path).collect())
     }
 
+    /// The request to stop that its steps look for.
+    pub fn stop_flag(&self) -> StopFlag {
+        self.stop.clone()
+    }
+
     /// Leaves files that take more than so many bytes of the disk out of snapshots: 1 MiB to 1 GiB.
     pub fn set_max_file(&mut self, bytes: u64) {
         self.max_file = bytes.clamp(MIN_LIMIT, MAX_FILE);
@@ -274,6 +282,11 @@ impl Workspace {
     /// put back.
     pub fn large_files(&self) -> Vec<String> {
         self.large.iter().map(|path| quote(path)).collect()
+    }
+
+    /// Files and folders that may not be read, as in [`Change`], sorted: they are neither kept nor put back.
+    pub fn closed_files(&self) -> Vec<String> {
+        self.closed.iter().map(|path| quote(path)).collect()
     }
 
     /// The tree of the workspace as it is now. Nothing refers to it: take a snapshot of what has to last.
@@ -304,11 +317,10 @@ impl Workspace {
         let target = Id::parse(&tree.0)?;
         // Files of the tree that are ignored by now must be seen, or they would be overwritten unsaved.
         self.set_start(tree)?;
-        let marker = Id::of(Kind::Blob, MARKER);
         let place = self.place()?;
         let mut current = self.scan()?;
         let mut found = compare(&self.store, &self.git, &current, &target)?;
-        let closed = |side: Option<(Mode, Id)>| side.is_some_and(|(_, id)| id == marker);
+        let closed = |side: Option<(Mode, Id)>| side.is_some_and(|(_, id)| id == *MARKER_ID);
         if found.iter().any(|difference| closed(difference.old) && !closed(difference.new)) {
             for difference in found.iter().filter(|difference| closed(difference.old)) {
                 place.open_up(&difference.path)?;
@@ -404,6 +416,7 @@ impl Workspace {
         tracing::debug!(tree = tree.hex(), read = scan.read, elapsed = ?started.elapsed(), "workspace scanned");
         self.reliable = scan.reliable;
         self.large.extend(scan.large);
+        self.closed.extend(scan.closed);
         let written = self.batch.finish(&self.store)?;
         self.store.settle()?;
         self.relist = false;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::civil::Date;
-use ralph_model::Money;
+use ralph_model::{Millis, Money};
 
 use super::ScreenArgs;
 use super::run::{count, tokens};
@@ -33,6 +33,10 @@ pub(crate) struct ResumeArgs {
     /// New limit on tokens, counted from the start of the loop
     #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
+
+    /// New limit on the duration, such as 3h, counted from the start of the loop; time between runs does not count
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true)]
+    pub(crate) max_duration: Option<Millis>,
 
     /// Agents that take over when a service is unavailable for longer than --max-wait
     #[arg(long, value_name = "NAME[:MODEL]", value_delimiter = ',')]
@@ -65,6 +69,20 @@ pub(crate) struct ResumeArgs {
     /// Options for the output.
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
+}
+
+impl ResumeArgs {
+    /// Whether something is to change that only a loop has: anything but `--max` and `--max-cost`.
+    pub(crate) fn changes_a_loop(&self) -> bool {
+        self.max_tokens.is_some()
+            || self.max_duration.is_some()
+            || !self.failover.is_empty()
+            || self.unmetered
+            || self.cost_after_run
+            || self.discard_after.is_some()
+            || self.model.is_some()
+            || !self.agent.is_empty()
+    }
 }
 
 /// The arguments of `ralph list`.

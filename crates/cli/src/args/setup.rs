@@ -125,6 +125,10 @@ pub(crate) struct ConfigArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// Print the JSON schema of your own configuration file, which editors complete and check it with
+    #[arg(long, conflicts_with_all = ["all", "json"])]
+    pub(crate) schema: bool,
+
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,

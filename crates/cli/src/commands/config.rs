@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ralph_config::trust::Question;
-use ralph_config::{Effective, Origin, RepositoryFile, effective, read_user_document};
+use ralph_config::{Effective, Origin, Owner, RepositoryFile, effective, read_user_document, schema};
 use ralph_host::{Host, workspace};
 use ralph_text::Redactor;
 use ratatui_core::text::Span;
@@ -15,6 +15,10 @@ use crate::style::{PLAIN, QUIET};
 
 /// Shows the settings.
 pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>) -> Result<u8> {
+    if args.schema {
+        screen.result(&format!("{:#}", schema(Owner::User)))?;
+        return Ok(0);
+    }
     let workspace = workspace(args.directory.as_deref(), &around.current)?;
     let user = read_user_document(&around.dirs.config_file())?;
     let file = RepositoryFile::read(&workspace)?;

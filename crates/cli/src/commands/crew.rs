@@ -91,7 +91,7 @@ pub(crate) async fn resume(
     around: &Host,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    if args.discard_after.is_some() || args.model.is_some() || !args.agent.is_empty() || args.unmetered {
+    if args.changes_a_loop() {
         bail!("a crew continues with its own agents and models: only --max and --max-cost can be changed");
     }
     let terminal = Terminal::new(args.screen.json, false);

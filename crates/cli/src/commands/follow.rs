@@ -9,7 +9,7 @@ use ralph_config::trust::shell_word;
 use ralph_config::{Layer, Resolved};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{Host, Opened};
-use ralph_model::{AbortReason, LoopConfig, LoopId, Money, Tamper, exit_code};
+use ralph_model::{AbortReason, Iteration, LoopConfig, LoopId, Money, Tamper, exit_code};
 use ralph_runtime::{Error, Home, Resume, Stopper, Stops, Watcher, stops};
 use ralph_store::StoreHandle;
 use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
@@ -383,7 +383,9 @@ pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> Page {
     for path in result.verdict.iter().flat_map(|verdict| &verdict.allowed).take(10) {
         lines.push(format!("  changed with your permission: {path}"));
     }
-    if let Some(best) = &result.best {
+    // The state that is there now needs no rewind.
+    let last = Iteration(result.iterations);
+    if let Some(best) = result.best.as_ref().filter(|best| best.iteration != last && result.kept.is_none()) {
         lines.push(format!(
             "  best state: {}, {} failing (ralph rewind {short} --to {})",
             if best.iteration.0 == 0 { "the start".to_owned() } else { format!("after iteration {}", best.iteration) },

@@ -154,7 +154,9 @@ impl Hook<'_> {
         let (mut records, mut problems) = SessionRecord::of_session(&home, session);
         let project = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let here = self.event.folder.as_ref().unwrap_or(&self.host.current);
-        let own: Vec<PathBuf> = project.iter().chain([here]).filter_map(|path| path.canonicalize().ok()).collect();
+        let with_file = ralph_host::workspace(None, here).ok();
+        let own = project.iter().chain(&with_file).chain([here]);
+        let own: Vec<PathBuf> = own.filter_map(|path| path.canonicalize().ok()).collect();
         let above = own.last().map(PathBuf::as_path).into_iter().flat_map(Path::ancestors).skip(1);
         for (folder, is_own) in own.iter().map(|folder| (folder.as_path(), true)).chain(above.map(|path| (path, false)))
         {

@@ -19,9 +19,9 @@ use crate::screen::Screen;
 use crate::style::{TITLE, WARN};
 use ralph_config::trust::Question;
 use ralph_config::trust::shell_word;
-use ralph_config::{FILE_NAME, Key, RepositoryFile, schema};
+use ralph_config::{FILE_NAME, Key, Owner, RepositoryFile, schema};
 use ralph_host::Dirs;
-use ralph_host::workspace;
+use ralph_host::existing_folder;
 
 /// Limits that let a first loop show something without costing much.
 const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, "5.00")];
@@ -35,10 +35,10 @@ pub(crate) async fn init(
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
     if args.schema {
-        screen.result(&format!("{:#}", schema()))?;
+        screen.result(&format!("{:#}", schema(Owner::Repository)))?;
         return Ok(exit_code::COMPLETED);
     }
-    let workspace = match workspace(args.directory.as_deref(), current) {
+    let workspace = match existing_folder(&current.join(args.directory.as_deref().unwrap_or(Path::new("")))) {
         Ok(workspace) => workspace,
         Err(error) => {
             screen.say(&error.to_string())?;
@@ -127,7 +127,7 @@ fn write_schema(workspace: &Path) -> io::Result<()> {
     if !folder.symlink_metadata()?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    write(&path, &format!("{:#}\n", schema()), Overwrite::Allowed)?;
+    write(&path, &format!("{:#}\n", schema(Owner::Repository)), Overwrite::Allowed)?;
     exclude_ralph_folder(workspace).map(drop).map_err(io::Error::other)
 }
 

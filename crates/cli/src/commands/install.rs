@@ -1,6 +1,6 @@
 //! `ralph install` and `ralph uninstall`: shows what would change in the settings of a client, asks, and changes it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_config::trust::{Answer, shell_word};
 use ralph_host::{Host, find_program};
@@ -34,7 +34,8 @@ pub(crate) fn run(
     around: &Host,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    let project = ralph_host::workspace(args.workspace.as_deref(), &around.current)?;
+    let project =
+        ralph_host::existing_folder(&around.current.join(args.workspace.as_deref().unwrap_or(Path::new(""))))?;
     let client = match args.client {
         ClientWord::Claude => Client::Claude,
         ClientWord::Opencode => Client::Opencode,

@@ -45,7 +45,7 @@ async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::
     let entries = if args.all {
         store.runs(&Filter { status, ..Filter::default() }).await?
     } else {
-        let workspace = Some(around.current.canonicalize()?.to_string_lossy().into_owned());
+        let workspace = Some(around.folder()?.to_string_lossy().into_owned());
         store.runs(&Filter { workspace, status, ..Filter::default() }).await?
     };
     let wanted = |entry: &RunEntry| args.status.is_none_or(|status| matches(status, entry, around));

@@ -26,7 +26,7 @@ const LEAST_AGE: Millis = Millis(24 * 60 * 60 * 1000);
 const KINDS: [(&str, &str); 8] = [
     ("loops", "logs, prompts and patches of loops"),
     ("workspaces", "snapshots of workspaces"),
-    ("builds", "what builds of confirming runs begin with"),
+    ("builds", "build caches for confirming runs"),
     ("worktrees", "worktrees; yours to remove: git worktree remove PATH"),
     ("repositories", "repositories of tasks"),
     ("tasks", "state of the agents of tasks"),

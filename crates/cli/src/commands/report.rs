@@ -1,8 +1,11 @@
 //! `ralph report`: what many loops show together.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 use ralph_model::{ConfigError, Timestamp};
-use ralph_report::{Group, Spread, Summary, day_start, read, write};
+use ralph_report::{Group, Record, Spread, Summary, day_start, read, write};
+use ralph_text::Redactor;
 use ralph_view::{CrewsView, GroupView, ReportView, SpreadView};
 use ralph_workspace::OwnFolder;
 use ratatui_core::text::Line;
@@ -33,7 +36,7 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     }
     let metrics = match args.metrics {
         Some(path) => around.current.join(path),
-        None => metrics_path(&around.user_settings()?, &around.current),
+        None => metrics_path(&around.user_settings()?, &around.folder()?),
     };
     let until = Timestamp(day_start(&date)?.0 + 86_400_000);
     let own = OwnFolder::of_file(&metrics)?;
@@ -45,7 +48,8 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
         Some(own) => anyhow::anyhow!(own.readable(&format!("{:#}", anyhow::Error::from(error)))),
         None => error.into(),
     };
-    let found = read(&file, Some(day_start(&since)?), Some(until)).map_err(named)?;
+    let mut found = read(&file, Some(day_start(&since)?), Some(until)).map_err(named)?;
+    redact(&mut found.records, &around.redactor());
     let summary = Summary::of(&found.records);
     for line in found.broken.iter().take(5) {
         screen.say(&format!("warning: line {line} of {} is broken and was left out", metrics.display()))?;
@@ -76,6 +80,17 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
         screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;
     }
     Ok(0)
+}
+
+/// The metrics lie in the workspace, where agents write, and a report is passed on.
+fn redact(records: &mut [Record], redactor: &Redactor) {
+    for Record { agent, model, skill, task_type, abort_reason, .. } in records {
+        for name in [model, skill, task_type, abort_reason].into_iter().flatten().chain([agent]) {
+            if let Cow::Owned(clean) = redactor.text(name) {
+                *name = clean;
+            }
+        }
+    }
 }
 
 fn figures(summary: &Summary, since: String, date: String, broken_lines: usize) -> ReportView {

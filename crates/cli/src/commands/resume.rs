@@ -76,6 +76,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         max_iterations: args.max_iterations,
         max_cost: args.max_cost,
         max_tokens: args.max_tokens,
+        max_duration: args.max_duration,
         unmetered: args.unmetered,
         cost_after_run,
         agents: instead,
@@ -93,16 +94,7 @@ async fn race(
     around: &Host,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    let has_changes = args.max_iterations.is_some()
-        || args.max_cost.is_some()
-        || args.max_tokens.is_some()
-        || !args.failover.is_empty()
-        || args.unmetered
-        || args.cost_after_run
-        || args.discard_after.is_some()
-        || args.model.is_some()
-        || !args.agent.is_empty();
-    if has_changes {
+    if args.changes_a_loop() || args.max_iterations.is_some() || args.max_cost.is_some() {
         bail!(
             "a race continues as it was started: to continue one candidate with other limits: ralph resume CANDIDATE"
         );
@@ -140,7 +132,7 @@ fn how_to_continue(entry: &RunEntry, broken: &Broken) -> String {
 }
 
 async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result<RunEntry> {
-    let current = around.current.canonicalize()?;
+    let current = around.folder()?;
     let workspace = Some(current.to_string_lossy().into_owned());
     let runs = store.runs(&Filter { workspace, ..Filter::default() }).await?;
     // A race is found by its candidates; of those only the winner's worktree is left.

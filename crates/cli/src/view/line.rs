@@ -1,7 +1,7 @@
 //! One plain line for a change or for progress. The same words go to a log of plain lines and above the live view.
 
 use ralph_engine::{StartPoint, Stop, StopWhen};
-use ralph_model::{LoopConfig, Timestamp, Trouble};
+use ralph_model::{LoopConfig, Money, Timestamp, Trouble};
 use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, failed_over, iteration_found};
 
 use ratatui_core::style::Style;
@@ -69,7 +69,8 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
             let found = iteration_found(iteration);
             let passed = iteration.verdict.as_ref().map(|verdict| verdict.passed);
             let style = passed.map_or(WARN, |passed| if passed { GOOD } else { BAD });
-            lasting(style, format!("iteration {}: {found}, {} spent", iteration.iteration, dollars(state.cost)))
+            let spent = if counts_money(state) { format!(", {} spent", dollars(state.cost)) } else { String::new() };
+            lasting(style, format!("iteration {}: {found}{spent}", iteration.iteration))
         }
         Delta::IterationUndone { iteration } => {
             lasting(WARN, format!("iteration {iteration} made things worse and was undone"))
@@ -104,14 +105,23 @@ pub(super) fn of_progress(progress: &Progress, is_confirming: bool) -> Option<Sa
 
 /// A loop that begins, or that is continued.
 pub(super) fn opened(config: &LoopConfig, state: &RunState) -> String {
-    let limits = format!("{} and {}", up_to(config.max_iterations), dollars(config.max_cost));
+    let limits = match state.metered {
+        true => format!("{} and {}", up_to(config.max_iterations), dollars(config.max_cost)),
+        false => format!("{}, not metered", up_to(config.max_iterations)),
+    };
     let before = match state.counted {
         0 => String::new(),
-        done => format!(", continues after iteration {done} and {}", dollars(state.cost)),
+        done if counts_money(state) => format!(", continues after iteration {done} and {}", dollars(state.cost)),
+        done => format!(", continues after iteration {done}"),
     };
     let objective = first_line(&config.objective);
     let agents = config.agent_titles();
     format!("loop {}: {objective} ({agents}, {limits}{before})", state.loop_id.short())
+}
+
+/// Whether what the loop cost is known: agents that are not metered cost nothing that is counted.
+fn counts_money(state: &RunState) -> bool {
+    state.metered || state.cost > Money::ZERO
 }
 
 /// How the loop is kept from harm and its verdicts from forgery; none in a loop from before that was recorded.

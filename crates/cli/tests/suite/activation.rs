@@ -90,6 +90,11 @@ fn what_is_not_gets_one_pass_and_its_answer_is_shown() {
     let answered = user.ralph(repo.path(), words).ok();
     assert!(answered.stdout.starts_with("It parses arguments."), "{}", answered.stdout);
     assert!(answered.stderr.contains("one pass") && answered.stderr.contains("a question"), "{}", answered.stderr);
+    // Neither is a command of a file run for an answer.
+    repo.write("ralph.toml", "verification_command = \"false\"\n");
+    user.ralph(repo.path(), ["trust", "--yes"]).ok();
+    assert!(!user.ralph(repo.path(), words).ok().stderr.contains("check: "));
+    repo.remove("ralph.toml");
     // What changes code is checked all the same.
     let words = ["do", "Fix the login bug", "--agent-command", &agent, "--json"];
     let result = user.ralph(repo.path(), words).with_code(10).json();

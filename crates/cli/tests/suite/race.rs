@@ -132,7 +132,8 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     let slow = Script::new().run(works_for_ever(&user, "slow"));
     // Its commits go with its branch: they are nowhere else, and its snapshots have what is in them.
     let mut commits = works_for_ever(&user, "lost");
-    let commit = "git add -A && git -c user.name=lost -c user.email=lost@example.org commit -qm lost";
+    let commit = "git switch -qc own-branch && git add -A && \
+                  git -c user.name=lost -c user.email=lost@example.org commit -qm lost && git tag own-tag && git branch at-start HEAD~1";
     commits.insert(3, Step::Run(commit.to_owned()));
     let lost = Script::new().run(commits);
     let agents = vec![("slow", slow), ("quick", Script::new().run(quick)), ("lost", lost)];
@@ -167,6 +168,23 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     assert_eq!(scene.worktrees(), [worktree]);
     let branch = format!("ralph/{}", worktree.file_name().unwrap().to_string_lossy());
     assert_eq!(scene.branches(), [branch.as_str()]);
+    // A branch at a commit that is not the loser's may be of anybody.
+    let own = scene.repo.git([
+        "for-each-ref",
+        "--format",
+        "%(refname:short)",
+        "refs/heads/own-branch",
+        "refs/heads/at-start",
+        "refs/tags",
+    ]);
+    assert_eq!(own.trim(), "at-start");
+    for name in ["refs/heads/own-branch", "refs/tags/own-tag"] {
+        assert!(
+            ended.stderr.contains(&format!("removed {name}, which a candidate that lost made")),
+            "{}",
+            ended.stderr
+        );
+    }
     let listed = scene.repo.git(["worktree", "list", "--porcelain"]);
     assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
     assert!(listed.contains(&format!("branch refs/heads/{branch}")), "{listed}");
@@ -185,7 +203,14 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     // The user's own checkout is as it was; git knows one branch with one commit and one worktree more.
     assert_eq!(state_of(&scene.repo), state);
     assert!(!scene.repo.exists("done") && !scene.repo.exists("notes.txt"));
-    let allowed = ["added refs/heads/ralph", "added logs/refs/heads/ralph", "added worktrees", "added objects"];
+    let allowed = [
+        "added refs/heads/at-start",
+        "added logs/refs/heads/at-start",
+        "added refs/heads/ralph",
+        "added logs/refs/heads/ralph",
+        "added worktrees",
+        "added objects",
+    ];
     let changes = before.differences(&scene.repo.fingerprint());
     let wrong: Vec<&String> =
         changes.iter().filter(|one| !allowed.iter().any(|begin| one.starts_with(begin))).collect();

@@ -58,6 +58,24 @@ fn a_task_without_a_repository_is_done_in_a_clone_of_the_workspace() {
 }
 
 #[test]
+fn what_an_agent_wrote_to_a_prohibited_path_stays_on_its_machine() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let agent = machine.user.agent(Script::new().run([Step::write(".env", "WORD=correct-horse\n")]));
+    let id = fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "3"]);
+    let ended = machine.drain(&fleet, &agent, &["--workspace", repo.path().to_str().unwrap()]);
+    let task = fleet.task(&id);
+    assert_eq!(task["status"], "failed", "{task:#}");
+    assert!(ended.stderr.contains("stays on this machine"), "{}", ended.stderr);
+    let run = task["runId"].as_str().unwrap();
+    let has_it = |user: &crate::harness::User| {
+        let folder = user.state().join("loops").join(run);
+        let found = std::process::Command::new("grep").args(["-rq", "correct-horse"]).arg(folder).status();
+        found.unwrap().success()
+    };
+    assert!(has_it(&machine.user) && !has_it(&fleet.user));
+}
+
+#[test]
 fn every_server_of_a_database_shows_what_was_sent_to_one_of_them() {
     let cluster = Cluster::start();
     let url = cluster.create_database("fleet");

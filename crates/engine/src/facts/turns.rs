@@ -86,6 +86,9 @@ impl Facts {
         if let Some(tokens) = limits.max_tokens {
             self.config.max_tokens = Some(tokens);
         }
+        if let Some(duration) = limits.max_duration {
+            self.config.max_duration = Some(duration);
+        }
         let mut agents = limits.agents.into_iter();
         if let Some(first) = agents.next() {
             self.config.agent = first;

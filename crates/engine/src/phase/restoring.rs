@@ -1,4 +1,4 @@
-//! A pass made things worse and is undone before the next one.
+//! A pass made things worse and is undone before the next one, or before the loop ends.
 
 use ralph_model::{Attempt, Best};
 
@@ -12,15 +12,15 @@ use crate::facts::Facts;
 pub struct Restoring {
     pub attempt: Attempt,
     pub best: Best,
-    /// The pass was also the one that made a stall.
-    pub stalled: bool,
+    /// What follows.
+    pub(crate) next: Next,
 }
 
 impl Restoring {
-    pub(crate) fn enter(facts: &mut Facts, best: Best, stalled: bool) -> Step {
+    pub(crate) fn enter(facts: &mut Facts, best: Best, next: Next) -> Step {
         let attempt = facts.next_attempt();
         let effect = Effect::RestoreTree { attempt, to: best.clone() };
-        (Phase::Restoring(Self { attempt, best, stalled }), vec![effect])
+        (Phase::Restoring(Self { attempt, best, next }), vec![effect])
     }
 
     pub(crate) fn on(self, facts: &mut Facts, event: Event) -> Step {
@@ -30,7 +30,10 @@ impl Restoring {
                 if let Some(record) = facts.iterations.last_mut() {
                     record.undone = true;
                 }
-                follow(facts, if self.stalled { Next::Escalate } else { Next::Continue })
+                if matches!(self.next, Next::End(_)) {
+                    facts.kept = Some(self.best);
+                }
+                follow(facts, self.next)
             }
             Event::StopRequested { stop } => {
                 facts.note_stop(stop);
@@ -38,7 +41,15 @@ impl Restoring {
             }
             Event::Resumed { limits, .. } => {
                 facts.resume(limits);
-                Self::enter(facts, self.best, self.stalled)
+                let next = match self.next {
+                    // A user who resumes a loop that was about to end wants it to try again.
+                    Next::End(_) => {
+                        facts.progress.forgive();
+                        Next::Continue
+                    }
+                    next => next,
+                };
+                Self::enter(facts, self.best, next)
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             _ => (Phase::Restoring(self), vec![]),

@@ -1,10 +1,10 @@
 //! The checks look at the agent's work.
 
-use ralph_model::{Attempt, Iteration, Millis, Timestamp};
+use ralph_model::{Attempt, Iteration, Millis, Outcome, Timestamp};
 
 use super::{Confirming, Phase, Restoring, Step, fault, follow, next_iteration};
 use crate::decide::{self, Next};
-use crate::event::{Effect, Event};
+use crate::event::{Effect, Event, V6_RATCHET_AT_END};
 use crate::facts::Facts;
 
 /// Waits for the checks.
@@ -81,9 +81,13 @@ pub(super) fn conclude(facts: &mut Facts, at: Timestamp) -> Step {
             facts.config.ratchet && rank.is_some_and(|rank| rank > *best_rank) && best.tree != facts.tree
         })
         .map(|(_, best)| best);
-    match (next, worse) {
-        (next @ (Next::End(_) | Next::Wait(_)), _) => follow(facts, next),
-        (next, Some(best)) => Restoring::enter(facts, best, next == Next::Escalate),
-        (next, None) => follow(facts, next),
+    let may_undo = match &next {
+        Next::Continue | Next::Escalate => true,
+        Next::End(Outcome::Aborted { .. }) => facts.start.behaviour >= V6_RATCHET_AT_END,
+        Next::End(_) | Next::Wait(_) | Next::FailOver => false,
+    };
+    match worse.filter(|_| may_undo) {
+        Some(best) => Restoring::enter(facts, best, next),
+        None => follow(facts, next),
     }
 }

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ralph_model::TreeHash;
-use ralph_workspace::Placement;
+use ralph_workspace::{Placement, StopFlag};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -132,13 +132,17 @@ impl Builds {
     }
 
     /// Copies what is kept to where it is used, to be thrown away.
-    pub(super) fn copy_in(&self) -> Result<(), Error> {
+    pub(super) fn copy_in(&self, stop: &StopFlag) -> Result<(), Error> {
         let (kept, used) = (self.folder.join(KEPT), self.used());
         Home::make_private(&used)?;
         if self.is_empty() {
             return Ok(());
         }
-        if let Err(error) = copy(&kept, &used) {
+        if let Err(error) = copy(&kept, &used, stop) {
+            if stop.is_requested() {
+                // The next one that takes them removes what is there.
+                return Err(ralph_workspace::Error::Stopped.into());
+            }
             tracing::warn!(%error, "what is kept of earlier builds could not be copied");
             remove_tree(&used)?;
             return Home::make_private(&used);
@@ -255,12 +259,16 @@ fn lock(folder: &Path) -> Result<Option<File>, Error> {
     }
 }
 
+/// Bytes that are copied between two looks for a request to stop.
+const PIECE: u64 = 64 << 20;
+
 /// Copies what is in a folder, with times and permissions. Follows no link.
-pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy(from: &Path, to: &Path, stop: &StopFlag) -> io::Result<()> {
     let mut folders = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = folders.pop() {
         for entry in fs::read_dir(&from)? {
             let entry = entry?;
+            stopped(stop)?;
             let (source, target, kind) = (entry.path(), to.join(entry.file_name()), entry.file_type()?);
             if kind.is_dir() {
                 fs::create_dir(&target)?;
@@ -268,15 +276,25 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
             } else if kind.is_symlink() {
                 symlink(fs::read_link(&source)?, &target)?;
             } else if kind.is_file() {
-                fs::copy(&source, &target)?;
-                let about = entry.metadata()?;
-                let times = FileTimes::new().set_modified(about.modified()?).set_accessed(about.accessed()?);
-                // A file that nobody may write can still be given a time by its owner, who opens it to read.
-                File::open(&target)?.set_times(times)?;
+                copy_file(&source, &target, stop)?;
             }
         }
     }
     Ok(())
+}
+
+fn copy_file(source: &Path, target: &Path, stop: &StopFlag) -> io::Result<()> {
+    let (from, mut to) = (File::open(source)?, File::create_new(target)?);
+    while io::copy(&mut (&from).take(PIECE), &mut to)? == PIECE {
+        stopped(stop)?;
+    }
+    let about = from.metadata()?;
+    to.set_times(FileTimes::new().set_modified(about.modified()?).set_accessed(about.accessed()?))?;
+    to.set_permissions(about.permissions())
+}
+
+fn stopped(stop: &StopFlag) -> io::Result<()> {
+    if stop.is_requested() { Err(io::Error::other("stopped")) } else { Ok(()) }
 }
 
 /// What a file, or everything in a folder, takes on the disk. Follows no link.

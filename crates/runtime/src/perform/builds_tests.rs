@@ -27,7 +27,7 @@ fn what_a_confirming_run_writes_is_not_there_in_the_next() {
     for _ in 0..2 {
         let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
         assert!(Builds::take(&workspace, Place::Workspace).unwrap().is_none(), "two at a time");
-        builds.copy_in().unwrap();
+        builds.copy_in(&StopFlag::default()).unwrap();
         let object = builds.used().join("cargo/object");
         assert_eq!(fs::read_to_string(&object).unwrap(), "start");
         assert_eq!(fs::metadata(&object).unwrap().modified().unwrap(), modified, "builds compare times");
@@ -41,6 +41,29 @@ fn what_a_confirming_run_writes_is_not_there_in_the_next() {
     builds.move_in().unwrap();
     assert_eq!(fs::read_to_string(builds.used().join("cargo/object")).unwrap(), "start");
     assert!(!builds.used().join("cargo/more").exists());
+}
+
+#[test]
+fn a_copy_is_stopped_between_two_files_and_in_the_middle_of_one() {
+    let home = tempfile::tempdir().unwrap();
+    let workspace = home.path().join("builds/one");
+    kept(&workspace, "start");
+    let stop = StopFlag::default();
+    stop.request();
+    let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
+    let stopped = builds.copy_in(&stop);
+    assert!(matches!(stopped, Err(Error::Workspace(ralph_workspace::Error::Stopped))), "{stopped:?}");
+    assert!(!builds.used().join("cargo").exists());
+    drop(builds);
+    // What is kept is still whole.
+    let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
+    builds.copy_in(&StopFlag::default()).unwrap();
+    assert_eq!(fs::read_to_string(builds.used().join("cargo/object")).unwrap(), "start");
+
+    let (large, copied) = (home.path().join("large"), home.path().join("copied"));
+    File::create(&large).unwrap().set_len(PIECE + 1).unwrap();
+    copy_file(&large, &copied, &stop).unwrap_err();
+    assert_eq!(fs::metadata(&copied).unwrap().len(), PIECE);
 }
 
 #[test]

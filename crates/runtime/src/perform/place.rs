@@ -191,12 +191,13 @@ impl Context {
         let is_apart = origin.is_some() || self.config.verify == Verify::Isolated;
         let place = if is_apart { builds::Place::Apart } else { builds::Place::Workspace };
         let folder = self.services.home.builds(origin.as_deref().unwrap_or(&self.root));
+        let stop = self.stop_flag().await?;
         let taken = tokio::task::spawn_blocking(move || {
             let Some(builds) = Builds::take(&folder, place)? else { return Ok(None) };
             match caches {
                 Caches::Start if builds.is_too_large() => return Ok(None),
                 Caches::Start => builds.move_in()?,
-                Caches::Own | Caches::Warm => builds.copy_in()?,
+                Caches::Own | Caches::Warm => builds.copy_in(&stop)?,
             }
             Ok(Some(builds))
         });
@@ -207,11 +208,12 @@ impl Context {
     pub(super) async fn keep_builds(&self, env: &mut CheckEnv, trees: [TreeHash; 2]) -> Result<(), Error> {
         let Some((builds, _)) = env.builds.take() else { return Ok(()) };
         let (root, pycache) = (env.directory.clone(), self.folder.checks().join("kept").join(PYCACHE));
+        let stop = self.stop_flag().await?;
         let kept = tokio::task::spawn_blocking(move || {
             let used = builds.used().join(PYCACHE);
             // Compiled modules of the interpreter itself: the next checks need them too.
             if used.is_dir() && fs::create_dir_all(&pycache).is_ok() {
-                let _ = builds::copy(&used, &pycache);
+                let _ = builds::copy(&used, &pycache, &stop);
             }
             builds.keep(&root, trees)
         });

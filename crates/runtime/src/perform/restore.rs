@@ -113,6 +113,8 @@ impl Context {
         let (commit, problem) = match committed {
             Ok(Some(commit)) => (Some(commit), None),
             Ok(None) => (None, Some("nothing was left to commit".to_owned())),
+            // The branch was not moved: a resume commits it.
+            Err(error @ Error::Workspace(Failure::Stopped)) => return Err(error),
             Err(error) => (None, Some(error.chain())),
         };
         Ok(Event::WorkCommitted { attempt, commit, problem }.into())

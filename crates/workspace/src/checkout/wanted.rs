@@ -7,7 +7,7 @@ use crate::difference::list;
 use crate::git::Git;
 use crate::object::{Files, Id, Kind, Mode, tree_of};
 use crate::placement::path_of;
-use crate::scan::MARKER;
+use crate::scan::MARKER_ID;
 use crate::store::Store;
 use crate::{Error, Placement};
 
@@ -37,11 +37,10 @@ pub(super) enum Source {
 
 impl Wanted {
     pub(super) fn new(store: &Store, git: &Git, tree: &Id, overlay: &[(String, Placement)]) -> Result<Self, Error> {
-        let marker = Id::of(Kind::Blob, MARKER);
         let mut files = BTreeMap::new();
         for (path, mode, id) in list(store, git, tree)? {
             // What could not be read is not known, and nothing stands for it.
-            if id != marker && !store.is_large(&id) {
+            if id != *MARKER_ID && !store.is_large(&id) {
                 let permissions = if mode == Mode::Executable { 0o755 } else { 0o644 };
                 files.insert(path, Want { mode, permissions, id, source: Source::Tree });
             }

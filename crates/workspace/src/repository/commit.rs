@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use ralph_model::TreeHash;
 
@@ -10,6 +11,7 @@ use crate::difference::{Difference, compare};
 use crate::git::{Call, Shadow};
 use crate::object::{Id, Kind};
 use crate::quote::quote;
+use crate::stop::Poll;
 use crate::{Error, Workspace};
 
 /// Who a commit is by.
@@ -47,6 +49,7 @@ impl Repository {
         }
         let differences =
             compare(&workspace.store, &workspace.git, &Id::parse(&work.from.0)?, &Id::parse(&work.to.0)?)?;
+        let stop = Arc::new(workspace.stop.step());
         let shadow = Shadow::make(&self.scratch, &self.places)?;
         let head = self.head()?.commit;
         let index = shadow.dir().join("commit-index");
@@ -57,6 +60,7 @@ impl Repository {
                 .env("GIT_OBJECT_DIRECTORY", self.objects())
                 .env("GIT_WORK_TREE", &self.places.top)
                 .env("GIT_INDEX_FILE", &index)
+                .stoppable(&stop)
         };
         match &head {
             Some(commit) => git().args(["read-tree", commit.as_str()]).output("read the current commit")?,
@@ -67,7 +71,7 @@ impl Repository {
             return Ok(None);
         }
         self.refuse_filters(&differences, git())?;
-        let entries = self.entries(workspace, &differences, shadow.dir(), &git)?;
+        let entries = self.entries(workspace, &differences, shadow.dir(), &git, &stop)?;
         let update = ["update-index", "-z", "--add", "--remove", "--replace", "--index-info"];
         git().args(update).input(entries.clone()).output("add the changed files")?;
         let tree = git().args(["write-tree"]).text("write a tree")?;
@@ -95,6 +99,8 @@ impl Repository {
         let Some(commit) = CommitId::parse(&made) else {
             return Err(Error::Git { action: "create the commit", message: made });
         };
+        // From here on it is finished: a branch without its index would show the work as undone.
+        stop.check()?;
         // The old value makes sure that the branch was not moved meanwhile.
         let old = head.map_or_else(|| "0".repeat(commit.as_str().len()), |commit| commit.to_string());
         let subject = work.message.lines().next().unwrap_or_default();
@@ -157,12 +163,14 @@ impl Repository {
         differences: &[Difference],
         scratch: &Path,
         git: &dyn Fn() -> Call,
+        stop: &Poll,
     ) -> Result<Vec<u8>, Error> {
         let folder = scratch.join("contents");
         fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
         let mut names = String::new();
         for (number, difference) in differences.iter().enumerate() {
             let Some((_, id)) = difference.new else { continue };
+            stop.check()?;
             let content = workspace.store.read(&workspace.git, Kind::Blob, &id)?;
             let path = folder.join(number.to_string());
             fs::write(&path, content).map_err(Error::io("write", &path))?;

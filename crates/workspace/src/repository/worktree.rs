@@ -1,5 +1,6 @@
 //! Worktrees on a branch of the loop's own.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::Repository;
@@ -30,5 +31,29 @@ impl Repository {
         // Also with commits that are nowhere else: Ralph made the branch, and its snapshots have what is in it.
         let deleted = self.users_git().args(["branch", "--quiet", "--delete", "--force", "--", branch]);
         deleted.output("delete a branch").map(|_| ())
+    }
+
+    /// Every branch and tag, with the commit that it names.
+    pub fn branches_and_tags(&self) -> Result<BTreeMap<String, String>, Error> {
+        let format = "--format=%(refname) %(objectname)";
+        let listed =
+            self.users_git().args(["for-each-ref", format, "refs/heads", "refs/tags"]).text("list branches")?;
+        let named = listed.lines().filter_map(|line| line.split_once(' '));
+        Ok(named.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
+    }
+
+    /// The commits that were made in a worktree, as git itself logged them.
+    pub fn commits_made_in(&self, path: &Path) -> Result<BTreeSet<String>, Error> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let head = format!("worktrees/{name}/HEAD");
+        let logged = self.users_git().args(["reflog", "show", "--format=%H %gs", &head]).text("read a reflog")?;
+        let made =
+            logged.lines().filter_map(|line| line.split_once(' ').filter(|(_, what)| what.starts_with("commit")));
+        Ok(made.map(|(commit, _)| commit.to_owned()).collect())
+    }
+
+    /// Removes a branch or tag by its full name, unless it names another commit by now.
+    pub fn remove_ref(&self, name: &str, commit: &str) -> Result<(), Error> {
+        self.users_git().args(["update-ref", "-d", name, commit]).output("remove a branch").map(drop)
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
+use std::sync::LazyLock;
 
 use rustix::fs::{FileType, Mode as Permissions, OFlags, fstat, openat, readlinkat};
 use rustix::io::Errno;
@@ -15,7 +16,10 @@ use crate::object::{Id, Kind, Mode};
 use crate::stamp::Stamp;
 
 /// Stands in a tree for a file that may not be read. Restoring leaves such a file alone.
-pub(crate) const MARKER: &[u8] = b"ralph: this file could not be read when the snapshot was taken\n";
+const MARKER: &[u8] = b"ralph: this file could not be read when the snapshot was taken\n";
+
+/// The marker's id.
+pub(crate) static MARKER_ID: LazyLock<Id> = LazyLock::new(|| Id::of(Kind::Blob, MARKER));
 
 /// Larger files are never held in memory as a whole.
 const LARGE: u64 = 32 << 20;
@@ -32,8 +36,10 @@ impl Scan<'_> {
             FileType::Symlink => Mode::Link,
             _ => return Ok(None),
         };
-        // What stands for a large file depends on the limit of the loop, which may be another one now.
-        let is_current = |id: &Id| stamp.size <= MIN_LIMIT || !self.store.is_large(id);
+        // What stands for a large file depends on the limit of the loop, which may be another one now. What may not be read is
+        // looked at again, so that it is named.
+        let is_large = |id: &Id| stamp.size > MIN_LIMIT && self.store.is_large(id);
+        let is_current = |id: &Id| *id != *MARKER_ID && !is_large(id);
         if let Some(id) = self.known.find(&self.path, &stamp).filter(is_current) {
             return Ok(Some(Seen { stamp, racy: false, mode, id }));
         }
@@ -55,6 +61,7 @@ impl Scan<'_> {
             Ok(file) => File::from(file),
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(None),
             Err(Errno::ACCESS | Errno::PERM) => {
+                self.closed.push(self.path.clone());
                 let id = self.marker()?;
                 return Ok(Some(Seen { stamp, racy: stamp.is_racy(self.started), mode, id }));
             }
@@ -109,9 +116,8 @@ impl Scan<'_> {
 
     /// The id of the content that stands for what may not be read.
     pub(super) fn marker(&mut self) -> Result<Id, Error> {
-        let id = Id::of(Kind::Blob, MARKER);
-        self.batch.add(self.store, Kind::Blob, id, MARKER.to_vec())?;
-        Ok(id)
+        self.batch.add(self.store, Kind::Blob, *MARKER_ID, MARKER.to_vec())?;
+        Ok(*MARKER_ID)
     }
 
     fn failed_to_read(&self, source: io::Error) -> Error {

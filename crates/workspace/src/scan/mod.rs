@@ -23,7 +23,7 @@ use rustix::fs::{AtFlags, Mode as Permissions, OFlags, fstat, open, statat};
 use rustix::io::Errno;
 
 pub(crate) use cache::{Known, encode as encode_cache, load as load_cache, save as save_cache};
-pub(crate) use content::MARKER;
+pub(crate) use content::MARKER_ID;
 pub(crate) use listing::list;
 
 use crate::Error;
@@ -303,6 +303,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) max_file: u64,
     /// Files that were too large to be read.
     pub(crate) large: Vec<Vec<u8>>,
+    /// Files and folders that may not be read.
+    pub(crate) closed: Vec<Vec<u8>>,
     pub(crate) read: usize,
     pub(crate) threads: usize,
     /// Told from one scan to the next, so that old marks mean nothing.
@@ -336,6 +338,7 @@ impl<'a> Scan<'a> {
             poll,
             max_file: MAX_FILE,
             large: Vec::new(),
+            closed: Vec::new(),
             read: 0,
             threads: 1,
             number: 0,
@@ -455,7 +458,10 @@ impl<'a> Scan<'a> {
         let fd = match descent.open() {
             Ok(fd) => fd,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(Compared::Elsewhere)),
-            Err(Errno::ACCESS | Errno::PERM) => return Ok(Some(Compared::Closed)),
+            Err(Errno::ACCESS | Errno::PERM) => {
+                self.closed.push(self.path.strip_suffix(b"/").unwrap_or(&self.path).to_vec());
+                return Ok(Some(Compared::Closed));
+            }
             Err(errno) => return Err(self.failed("open", errno)),
         };
         frame.visit = Visit::All;

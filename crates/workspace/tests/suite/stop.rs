@@ -4,6 +4,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use ralph_model::{Pin, PinKind};
+use ralph_workspace::repository::Work;
 use ralph_workspace::{Checkout, Error, Guard, Options, Pins, Placement, Since, StopFlag, Workspace};
 
 use crate::support::{Fixture, id};
@@ -100,4 +101,23 @@ fn a_restore_and_a_checkout_are_stopped() {
     busy.is_stopped(|_| checkout.changed());
     busy.grow();
     busy.is_stopped(|workspace| workspace.restore(&start));
+}
+
+#[test]
+fn a_commit_is_stopped_before_it_moves_the_branch() {
+    let mut busy = Busy::new();
+    let from = busy.workspace.snapshot(id(), "start").unwrap().tree;
+    for number in 0..3000 {
+        busy.fixture.write(&format!("many/{number}"), &number.to_string());
+    }
+    let to = busy.workspace.snapshot(id(), "end").unwrap().tree;
+    let repository = busy.fixture.repo();
+    let before = repository.head().unwrap();
+    let work = Work { from: &from, to: &to, message: "work", author: None };
+    busy.is_stopped(|workspace| repository.commit_work(workspace, work));
+    assert_eq!(repository.head().unwrap(), before);
+    assert!(!busy.fixture.path(".git/index.lock").exists());
+    // Nothing is in the way of the next attempt.
+    let workspace = busy.fixture.open();
+    assert!(repository.commit_work(&workspace, work).unwrap().is_some());
 }

@@ -48,6 +48,7 @@ fn what_may_not_be_read_is_marked_and_the_rest_goes_on() {
     fixture.chmod("folder", 0o000);
     let closed = workspace.snapshot(id(), "closed").unwrap().tree;
     assert_eq!(names(&workspace, &closed), ["closed", "folder", "folder.x", "open"]);
+    assert_eq!(workspace.closed_files(), ["closed", "folder"]);
     let marker = workspace.file_at(&closed, "folder").unwrap().unwrap();
     assert!(String::from_utf8(marker).unwrap().contains("could not be read"));
     assert_sound(&workspace);

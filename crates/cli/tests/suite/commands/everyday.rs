@@ -197,3 +197,32 @@ fn prune_removes_what_is_old_and_only_when_asked() {
     let short = user.ralph(repo.path(), ["prune", "--older-than", "1h"]).with_code(2);
     assert!(short.stderr.contains("24 hours"), "{}", short.stderr);
 }
+
+#[test]
+fn a_folder_below_a_ralph_toml_belongs_to_its_project() {
+    let (user, repo) = repository();
+    repo.write("lib/code.txt", "\n");
+    let file = format!(
+        "max_iterations = 3\nagent_command = '''{}'''\nunmetered = true\n",
+        user.agent(Script::new().run([Step::write("done.txt", "1\n")]))
+    );
+    repo.write("ralph.toml", &format!("{file}verification_command = 'sh ./check.sh'\n"));
+    let below = repo.path().join("lib");
+    user.ralph(&below, ["trust", "--yes"]).ok();
+    let ended = user.ralph(&below, ["run", "Fix it", "--json"]).ok();
+    assert_eq!(ended.json()["verified"], true);
+    assert!(ended.stderr.contains("because of its ralph.toml"), "{}", ended.stderr);
+    // What nobody counts is not shown as nothing.
+    assert!(
+        ended.stderr.contains("up to 3 iterations, not metered") && !ended.stderr.contains('$'),
+        "{}",
+        ended.stderr
+    );
+    for words in [&["show", "--json"][..], &["verify-run", "--json"]] {
+        assert_eq!(user.ralph(&below, words).ok().json()["loopId"], ended.json()["loopId"]);
+    }
+    assert_eq!(user.ralph(&below, ["list", "--json"]).ok().json().as_array().unwrap().len(), 1);
+    // What is given is what is meant.
+    let here = user.ralph(&below, ["run", "Fix it", "--workspace", ".", "--json"]).with_code(2);
+    assert!(!here.stderr.contains("ralph.toml"), "{}", here.stderr);
+}

@@ -127,3 +127,19 @@ fn without_metrics_there_is_an_empty_report_and_a_hint() {
     assert_ne!(since.code, 0);
     assert!(since.stderr.contains("--since"), "{}", since.stderr);
 }
+
+#[test]
+fn a_report_holds_no_secret_that_the_metrics_hold() {
+    let (user, repo) = (User::new(), Repo::init());
+    let file = repo.outside().join("metrics/loops.jsonl");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    std::fs::write(&file, hundred().replace("strong", &secret)).unwrap();
+    let words = ["report", "--metrics", file.to_str().unwrap(), "--since", "2026-03-01", "--date", "2026-03-02"];
+    let json = user.ralph(repo.path(), [&words[..], &["--json"]].concat()).ok();
+    let shown = user.ralph(repo.path(), words).ok();
+    let written = std::fs::read_to_string(file.with_file_name("ralph-report-2026-03-02.md")).unwrap();
+    for text in [json.stdout, shown.stdout, written] {
+        assert!(!text.contains(&secret), "{text}");
+    }
+}

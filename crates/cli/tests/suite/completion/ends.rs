@@ -99,9 +99,15 @@ fn the_time_is_up() {
         let result =
             checked(&user, &repo, script, 50, &["--max-duration", time, "--same-error", "50"]).with_code(13).json();
         assert_eq!(result["reason"], "MAX_DURATION");
-        if result["iterations"].as_u64().unwrap() >= 1 {
-            return;
+        if result["iterations"].as_u64().unwrap() < 1 {
+            continue;
         }
+        let refused = user.ralph(repo.path(), ["resume"]).with_code(2);
+        assert!(refused.stderr.contains("--max-duration DURATION"), "{}", refused.stderr);
+        let one_more = (result["iterations"].as_u64().unwrap() + 1).to_string();
+        let resumed = user.ralph(repo.path(), ["resume", "--max-duration", "1h", "--max", &one_more, "--json"]);
+        assert_eq!(resumed.json()["reason"], "MAX_ITERATIONS", "{}", resumed.stderr);
+        return;
     }
     panic!("no iteration began");
 }

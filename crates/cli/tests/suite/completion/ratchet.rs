@@ -28,6 +28,20 @@ fn an_iteration_that_made_things_worse_is_undone() {
 }
 
 #[test]
+fn a_last_iteration_that_made_things_worse_is_undone_too() {
+    let (user, repo) = (User::new(), three_failing());
+    let script = Script::new().run([done(&["one", "two"])]).run([done(&["one"]), Step::write("rubbish", "x")]);
+    let ended = checked(&user, &repo, script, 2, &["--ratchet"]).with_code(10);
+    let result = ended.json();
+    assert_end(&result, "ABORTED", Some("MAX_ITERATIONS"), 2);
+    assert_eq!((repo.read("done.txt").as_str(), repo.exists("rubbish")), ("one\ntwo\n", false));
+    assert_eq!(result["kept"]["iteration"], 1, "{result:#}");
+    assert!(ended.stderr.contains("iteration 2 made things worse and was undone"), "{}", ended.stderr);
+    user.ralph(repo.path(), ["rewind", "--to", "2"]).ok();
+    assert!(repo.exists("rubbish"));
+}
+
+#[test]
 fn without_a_ratchet_nothing_is_undone() {
     let (user, repo) = (User::new(), three_failing());
     let script = Script::new().run([done(&["one", "two"])]).run([done(&["one"])]).run([Step::write("x", "")]);
