@@ -190,12 +190,12 @@ fn places(
     let may_not = |at: &usize| inside(*at).iter().any(is_conditional) || !source.has(*at, marks::ASSERT);
     let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(may_not);
     let (rows, rows_end) = rows(source, test, seed);
-    let last = last_parameter(source, test).filter(|_| rows_end);
+    let last = if rows_end { last_columns(source, test) } else { Vec::new() };
     let place = |conditions: &[Condition<'_>], is_always: bool, rows: &[Edit]| {
         let mut ways: [Vec<Edit>; 5] = Default::default();
         let mut is_any_sure = false;
         for condition in conditions {
-            let (edits, is_sure) = expectation(source, test, condition, last, seed);
+            let (edits, is_sure) = expectation(source, test, condition, &last, seed);
             ways[0].extend(edits);
             is_any_sure |= is_sure;
             let judged = &condition.judged;
@@ -221,7 +221,7 @@ fn places(
     let places = |at: &usize, is_always: bool| -> Vec<Place> {
         let one = |condition: &Condition<'_>| -> Vec<Place> {
             let one = std::slice::from_ref(condition);
-            match expectation(source, test, condition, last, seed).0.is_empty() && rows.len() > 1 {
+            match expectation(source, test, condition, &last, seed).0.is_empty() && rows.len() > 1 {
                 true => rows.iter().map(|row| place(one, is_always, std::slice::from_ref(row))).collect(),
                 false => vec![place(one, is_always, &rows)],
             }
@@ -252,11 +252,18 @@ fn rows(source: &Source<'_>, test: usize, seed: u64) -> (Vec<Edit>, bool) {
     (edits, are_last)
 }
 
-/// The name of the last parameter of a test: what a table expects is in its last column.
-fn last_parameter<'a>(source: &Source<'a>, test: usize) -> Option<&'a str> {
-    let parameters = source.walk(test).find(|at| source.nodes[*at].kind.contains("parameters"))?;
-    let names = source.walk(parameters).filter(|at| source.is_leaf(*at) && source.nodes[*at].kind == "identifier");
-    names.last().map(|name| source.raw(name))
+/// The names that the last column of a table has in a test: its last parameter, and the last name that a loop gives a value to.
+fn last_columns<'a>(source: &Source<'a>, test: usize) -> Vec<&'a str> {
+    let last = |at: usize| {
+        let names = source.walk(at).filter(|at| source.is_leaf(*at) && source.nodes[*at].kind == "identifier");
+        names.last().map(|name| source.raw(name))
+    };
+    let parameters = source.walk(test).find(|at| source.nodes[*at].kind.contains("parameters"));
+    let loops = source.marked(test, marks::LOOP).filter(|table| !source.is_leaf(*table)).filter_map(|table| {
+        let head = source.ancestors(table).find(|up| source.nodes[*up].kind.starts_with("for"))?;
+        source.nodes[head].children.iter().copied().find(|child| source.nodes[*child].is_named)
+    });
+    parameters.into_iter().chain(loops).filter_map(last).collect()
 }
 
 /// Expects another exception, where an assertion of Python expects one.

@@ -21,9 +21,9 @@ fn tests_are_changed_so_that_they_must_fail() {
         ),
         (
             "a.py",
-            "@pytest.mark.parametrize('a, expected', [(1, 10), (2, 20)])\ndef test_a(a, expected):\n    assert f(a) == expected\n",
+            "@pytest.mark.parametrize('a, expected', [(1, 10)])\ndef test_a(a, expected):\n    assert f(a) == expected\n",
             &[
-                "@pytest.mark.parametrize('a, expected', [(1, 11), (2, 21)])",
+                "@pytest.mark.parametrize('a, expected', [(1, 11)])",
                 "assert f(a) != expected",
                 "assert not (f(a) == expected)",
             ],
@@ -356,7 +356,7 @@ fn a_value_that_is_compared_for_equality_leaves_no_doubt() {
 fn changes_of(path: &str, text: &str) -> Vec<String> {
     let tests = changeable_tests(path, text.as_bytes(), None, 0);
     let of = |place: &Place| String::from_utf8(change(text.as_bytes(), &[(place, 0)]).unwrap()).unwrap();
-    tests[0].places.iter().map(of).collect()
+    tests[0].places.iter().map(of).map(|text| text.replace("  ", " ").replace("  ", " ")).collect()
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub(super) fn expectation(
     source: &Source<'_>,
     test: usize,
     condition: &Condition<'_>,
-    last_parameter: Option<&str>,
+    last_columns: &[&str],
     seed: u64,
 ) -> (Vec<Edit>, bool) {
     if let Some(edit) = ordering(source, condition) {
@@ -96,7 +96,7 @@ pub(super) fn expectation(
             let is_sure = is_equality(text) && is_expected(source, judged, literal);
             (changed_literal(source, literal, seed).into_iter().collect(), is_sure)
         }
-        None if has_side(source, judged, last_parameter) => (Vec::new(), is_equality(text)),
+        None if has_side(source, judged, last_columns) => (Vec::new(), is_equality(text)),
         None if is_equality(text) => {
             let edit = paired(source, *at, judged).or_else(|| bound(source, test, judged, seed));
             let is_sure = edit.is_some();
@@ -179,13 +179,15 @@ fn predicate(source: &Source<'_>, condition: &Condition<'_>) -> Option<Edit> {
         ".contains(",
     ];
     let [first, ..] = condition.judged.as_slice() else { return None };
-    let last = *condition.judged.last()?;
+    // A macro of Rust ends with its own bracket.
+    let last = *condition.judged.iter().rfind(|at| source.raw(**at) != ")")?;
     let text = source.text.get(source.nodes[*first].start..source.nodes[last].end)?;
     let literal = condition.judged.iter().flat_map(|part| source.marked(*part, marks::LITERAL)).last()?;
     let node = &source.nodes[literal];
     let is_asked = PREDICATES.iter().any(|name| source.text[..node.start].ends_with(name));
     // Nothing is done with the answer.
-    let is_whole = text.ends_with(&format!("{})", source.raw(literal))) && !text.starts_with(['!', 'n']);
+    let is_whole =
+        text.ends_with(&format!("{})", source.raw(literal))) && !text.starts_with('!') && !text.starts_with("not ");
     let compares = condition.judged.iter().flat_map(|part| source.marked(*part, marks::OPERATOR)).next().is_some();
     (is_asked && is_whole && !compares).then(|| far_literal(source, literal))?
 }
@@ -201,7 +203,9 @@ fn bound(source: &Source<'_>, test: usize, judged: &[usize], seed: u64) -> Optio
         "init_declarator",
     ];
     let is_name = |at: &usize| matches!(source.nodes[*at].kind, "identifier" | "variable_name");
-    let sides = judged.iter().take(2).flat_map(|part| source.walk(*part));
+    // What comes third is a message; in a macro of Rust each token is a part.
+    let is_macro = judged.first().is_some_and(|at| source.nodes[source.nodes[*at].parent].kind == "token_tree");
+    let sides = judged.iter().take(if is_macro { usize::MAX } else { 2 }).flat_map(|part| source.walk(*part));
     let name = sides.filter(|at| is_name(at) && is_side(source, judged, *at)).last().map(|at| source.raw(at))?;
     let is_it = |at: &usize| is_name(at) && source.raw(*at) == name;
     let binds = |at: &usize| {
@@ -315,10 +319,10 @@ fn is_expected(source: &Source<'_>, judged: &[usize], literal: usize) -> bool {
     true
 }
 
-/// Whether one side of a comparison is this name.
-pub(super) fn has_side(source: &Source<'_>, judged: &[usize], name: Option<&str>) -> bool {
+/// Whether one side of a comparison is one of these names.
+fn has_side(source: &Source<'_>, judged: &[usize], names: &[&str]) -> bool {
     let mut leaves = judged.iter().flat_map(|part| source.walk(*part)).filter(|at| source.is_leaf(*at));
-    name.is_some() && leaves.any(|at| is_side(source, judged, at) && Some(source.raw(at)) == name)
+    leaves.any(|at| is_side(source, judged, at) && names.contains(&source.raw(at)))
 }
 
 /// Puts the name that something is compared with into a pair, which equals nothing that is no pair with the same name in it.
