@@ -164,7 +164,7 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
         }
         Command::Skills(args) => commands::skills::run(args, around, screen).await,
         Command::Init(args) => {
-            commands::init::init(&args, Some(&around), &around.dirs, &around.current, now(), screen).await
+            commands::init::init(&args, Some(around), &around.dirs, &around.current, now(), screen).await
         }
         Command::Agents(args) => commands::agents::agents(&args, around, screen).await,
         Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(around), screen).await,
