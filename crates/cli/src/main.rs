@@ -163,7 +163,9 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
             commands::trust::trust(&args, &around.dirs, &around.current, asking, now(), screen).await
         }
         Command::Skills(args) => commands::skills::run(args, around, screen).await,
-        Command::Init(args) => commands::init::init(&args, &around.dirs, &around.current, now(), screen).await,
+        Command::Init(args) => {
+            commands::init::init(&args, Some(around), &around.dirs, &around.current, now(), screen).await
+        }
         Command::Agents(args) => commands::agents::agents(&args, around, screen).await,
         Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(around), screen).await,
         Command::Serve(args) => commands::serve::run(args, around, screen).await,

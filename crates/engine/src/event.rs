@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use ralph_model::{
     AgentRun, AgentSpec, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, OutputRef, Pin, StopBy,
-    Timestamp, TreeHash, Tripwire, Trouble, Verdict, Violation,
+    TestListing, Timestamp, TreeHash, Tripwire, Trouble, Verdict, Violation,
 };
 
 use crate::claim::Claim;
@@ -71,6 +71,9 @@ pub struct StartPoint {
     /// Files that the checks use and compute the names of, so that they cannot be pinned, as they are written there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub computed: Vec<String>,
+    /// What the runners said of their tests, where they were asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listings: Vec<TestListing>,
     /// How agent and checks are kept inside, in words; empty in journals from before it was said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sandbox: String,

@@ -200,6 +200,7 @@ impl Scene {
             pins: vec![],
             runners: Some(vec!["pytest".into()]),
             computed: vec![],
+            listings: vec![],
             sandbox: String::new(),
         };
         let (now, first) = (Timestamp(1_700_000_000_000), Event::LoopStarted { config: Box::new(config), start });

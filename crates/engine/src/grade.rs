@@ -162,6 +162,10 @@ fn changed(verdict: &Verdict) -> Vec<Finding> {
         let says = format!("installed packages changed: {}", named(&verdict.packages));
         findings.push(finding(Grade::Weak, says).by_the_agent());
     }
+    if !verdict.signs.is_empty() {
+        let says = format!("the work can tell that it is checked, or leads out of the tree: {}", named(&verdict.signs));
+        findings.push(finding(Grade::Weak, says).by_the_agent());
+    }
     if !verdict.tampered.is_empty() {
         let paths: Vec<String> = verdict.tampered.iter().map(|tamper| tamper.path.clone()).collect();
         let says = format!("protected files were changed, and restored for the checks: {}", named(&paths));

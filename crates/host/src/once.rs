@@ -7,8 +7,10 @@ use std::sync::Arc;
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_config::agents::refuse_late_cost;
 use ralph_config::{Inputs, Layers, RunSettings, resolve};
-use ralph_model::{AgentEvent, AgentNetwork, AgentSpec, ConfigError, LoopConfig, Sandboxing};
+use ralph_model::{AgentEvent, AgentNetwork, AgentSpec, ConfigError, LoopConfig, Sandboxing, TestListing};
 use ralph_process::{Files, Network, ReadLevel, Sandbox, Supervisor};
+use ralph_runtime::{Asking, list_tests};
+use ralph_workspace::StopFlag;
 
 use crate::{Error, Host, RunRequest, environment, sandbox, workspace};
 
@@ -78,7 +80,7 @@ impl Host {
             log: scratch.path().join("agent.log"),
             log_limit: config.log_limit,
             idle: config.idle_timeout,
-            sandbox: self.once_sandbox(config, scratch.path().to_owned()),
+            sandbox: self.once_sandbox(config, Some(agent), scratch.path().to_owned(), Network::Allowed),
             hold: Vec::new(),
             redactor: Arc::clone(&redactor),
             prices: Arc::new(settings.prices.clone()),
@@ -108,24 +110,48 @@ impl Host {
         chosen.variables.into_iter().chain(own).collect()
     }
 
-    fn once_sandbox(&self, config: &LoopConfig, scratch: PathBuf) -> Option<Sandbox> {
+    /// What the test runners of a loop with this configuration say of their tests.
+    pub async fn list_tests(&self, config: &LoopConfig) -> Vec<TestListing> {
+        let Ok(scratch) = tempfile::Builder::new().prefix("ralph-tests-").tempdir_in(self.temp_dir()) else {
+            return Vec::new();
+        };
+        let supervisor = Supervisor::new(self.reaper(), self.redactor());
+        let network = if config.allow_network { Network::Allowed } else { Network::Loopback };
+        let sandbox = self.once_sandbox(config, None, scratch.path().to_owned(), network);
+        let (environment, stop) = (self.check_environment(&config.env), StopFlag::default());
+        let asking =
+            Asking { supervisor: &supervisor, environment: &environment, sandbox, logs: scratch.path(), stop: &stop };
+        list_tests(config, asking).await
+    }
+
+    /// How one agent, or a check where there is none, is kept inside.
+    fn once_sandbox(
+        &self,
+        config: &LoopConfig,
+        who: Option<&AgentSpec>,
+        scratch: PathBuf,
+        network: Network,
+    ) -> Option<Sandbox> {
         if config.sandbox == Sandboxing::Off {
             return None;
         }
         let mut writable = vec![PathBuf::from(&config.workspace), scratch];
         writable.extend(sandbox::writable(|name| self.variable(name)));
-        writable.extend(sandbox::settings(&config.agent, |name| self.variable(name)));
+        writable.extend(who.into_iter().flat_map(|agent| sandbox::settings(agent, |name| self.variable(name))));
         writable.extend(config.writable.iter().map(PathBuf::from));
         let writable = writable.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
         let mut hidden = vec![self.dirs.state.clone()];
         let level = self.level();
         if level.reads == ReadLevel::Hidden {
-            let environment = self.once_environment(&config.agent, &config.env);
-            hidden.extend(sandbox::hidden(Some(&config.agent), &environment, |name| self.variable(name)));
+            let environment = match who {
+                Some(agent) => self.once_environment(agent, &config.env),
+                None => self.check_environment(&config.env),
+            };
+            hidden.extend(sandbox::hidden(who, &environment, |name| self.variable(name)));
             hidden.extend(config.hide.iter().map(PathBuf::from));
             hidden.retain(|path| !config.allow_read.iter().any(|allowed| path.starts_with(allowed)));
         }
-        let sandbox = Sandbox { writable, hidden, network: Network::Allowed, level };
+        let sandbox = Sandbox { writable, hidden, network, level };
         // As in a loop: where the state lies below something that is writable, it cannot be hidden.
         let is_kept = config.sandbox == Sandboxing::Require || sandbox.check().is_ok();
         Some(if is_kept { sandbox } else { Sandbox { hidden: Vec::new(), ..sandbox } })

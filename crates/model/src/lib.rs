@@ -43,7 +43,7 @@ pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};
 pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};
 pub use price::{LongPrice, Price, PriceList, Rates, Tokens};
-pub use runner::{Runner, TestLanguage};
+pub use runner::{Runner, TestLanguage, TestListing};
 pub use task::{Checkpoint, CheckpointReason, NewTask, ParseTaskId, Task, TaskError, TaskId, TaskStatus, TaskType};
 pub use time::{Millis, ParseDuration, Timestamp};
 pub use trouble::{Remedy, Trouble, TroubleKind};

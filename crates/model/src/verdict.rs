@@ -210,6 +210,9 @@ pub struct Verdict {
     /// Installed packages that are not as they were at the start, as far as that is no tampering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<String>,
+    /// Places in the work that can behave differently where it is checked, or that lead out of the tree: `FILE: SIGN`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signs: Vec<String>,
     /// Files that changed while the checks ran, so that it is unknown what they ran on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
@@ -237,6 +240,7 @@ impl Verdict {
             tampered: Vec::new(),
             allowed: Vec::new(),
             packages: Vec::new(),
+            signs: Vec::new(),
             moved: Vec::new(),
             written: Vec::new(),
             beside: UntrackedDigest { before: String::new(), after: String::new() },

@@ -47,7 +47,7 @@ impl Little {
 
 fn found(little: &Little, command: &str) -> Vec<Program> {
     let (sources, commands) = (little.disk(&little.path), [command.to_owned()]);
-    programs(&Question { sources: &sources, commands: &commands, protect: &[], files: &[] })
+    programs(&Question { sources: &sources, commands: &commands, protect: &[], files: &[], listings: &[] })
 }
 
 /// Two folders of programs outside a workspace.

@@ -4,10 +4,12 @@
 //! then its effects are carried out; what people see is derived from the journal and can fail without harm.
 
 mod artifacts;
+mod ask;
 mod attempts;
 mod crew;
 mod disk;
 mod drive;
+mod environments;
 mod error;
 mod hidden;
 mod home;
@@ -28,6 +30,7 @@ mod session;
 mod settings_snapshot;
 mod stops;
 
+pub use ask::{Asking, list_tests};
 pub use crew::{
     AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, PushFiles, RunLoop, begin_crew, is_waiting, read_crew,
     resume_crew,

@@ -40,7 +40,7 @@ impl Moved {
         workspace.set_start(&start.tree)?;
         workspace.guard_baseline(guard, &folder.guard())?;
         if !start.pins.is_empty() {
-            Pinned::take(workspace, &start.tree, config, environment, &folder.pins())?;
+            Pinned::take(workspace, &start.tree, config, environment, &start.listings, &folder.pins())?;
         }
         if let Some(tree) = &self.tree {
             workspace.restore(tree)?;

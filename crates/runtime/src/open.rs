@@ -125,13 +125,15 @@ pub(crate) async fn begin_as(
         // Before the loop exists: without its record a loop could not be continued.
         SessionRecord::new(loop_id, &config, (services.now)()).save(&services.home)?;
     }
+    let listings = crate::ask::ask_runners(&services, &config, &folder.logs(), &stops.flag()).await;
     let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
+    let told = listings.clone();
     let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
         workspace.set_start(&tree)?;
         let baseline = workspace.guard_baseline(&guard, &folders.guard())?;
         let pinned = if has_commands(&asked) {
-            Some(Pinned::take(&mut workspace, &tree, &asked, &environment, &folders.pins())?)
+            Some(Pinned::take(&mut workspace, &tree, &asked, &environment, &told, &folders.pins())?)
         } else {
             None
         };
@@ -153,6 +155,7 @@ pub(crate) async fn begin_as(
         pins,
         runners,
         computed,
+        listings,
         sandbox,
         head: head.as_ref().and_then(|head| head.commit.as_ref()).map(ToString::to_string),
         branch: head.and_then(|head| head.branch),
@@ -371,7 +374,6 @@ impl Found {
         }
         let guard = Arc::new(Guard::new(&config.prohibited_paths)?);
         let run_start = run.facts().start.clone();
-        let (start, pins) = (run_start.tree.clone(), run_start.pins.clone());
         let commits = CommitWatch::since(repository::Head {
             commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
             branch: run.facts().start.branch.clone(),
@@ -384,15 +386,15 @@ impl Found {
             if let Some(moved) = moved.filter(|moved| moved.rebuild) {
                 moved.rebuild(&mut workspace, &run_start, &guard, (&asked, &environment), &folders)?;
             }
-            workspace.set_start(&start)?;
+            workspace.set_start(&run_start.tree)?;
             let restored = workspace.labelled(loop_id, &rewound_label(seq))?;
             let rewound = restored.is_some_and(|restored| Some(restored) != last);
             let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
             let baseline = Baseline::load(&folders.guard())?;
-            let pinned = if pins.is_empty() {
+            let pinned = if run_start.pins.is_empty() {
                 None
             } else {
-                Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
+                Some(Pinned::load(&run_start, &asked, &environment, &folders.pins())?)
             };
             let checkout = checkout(&asked, &folders)?;
             Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, AsFound { tree, rewound }))

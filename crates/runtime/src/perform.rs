@@ -21,8 +21,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_agents::AgentTask;
 use ralph_engine::{DayBudget, Effect, Event, Facts};
-use ralph_model::Runner;
-use ralph_model::{Access, AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Sandboxing, TreeHash, Verify};
+use ralph_model::{
+    Access, AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Runner, Sandboxing, TestListing, TreeHash, Verify,
+};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::{Artifact, Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
@@ -67,6 +68,8 @@ pub(crate) struct Context {
     hidden: Vec<PathBuf>,
     /// Test runners that the checks lead to.
     pub(crate) runners: Vec<Runner>,
+    /// How many tests the runners listed before the first iteration.
+    pub(crate) listed_tests: usize,
     /// The workspace's lock, which every process tree of the loop holds too.
     pub(crate) hold: Vec<Arc<OwnedFd>>,
     /// How far the records of a session were read.
@@ -249,6 +252,10 @@ impl Context {
             writable,
             hidden,
             runners: ground.pinned.as_ref().map(|pinned| pinned.runners().to_vec()).unwrap_or_default(),
+            listed_tests: ground
+                .pinned
+                .as_ref()
+                .map_or(0, |pinned| pinned.listings().iter().map(TestListing::count).sum()),
             files: ArtifactFiles::new(&folder),
             folder,
             root: ground.workspace.root().to_owned(),
@@ -434,6 +441,18 @@ fn kept_inside(services: &Services, config: &LoopConfig) -> (Vec<PathBuf>, Vec<P
     let sandbox = Sandbox { writable, hidden, network, level };
     let can_hide = sandbox.check().is_ok();
     (sandbox.writable, if can_hide { sandbox.hidden } else { Vec::new() })
+}
+
+/// How checks are kept inside that run in the workspace.
+pub(crate) fn sandbox_of_checks(services: &Services, config: &LoopConfig) -> Option<Sandbox> {
+    if config.sandbox == Sandboxing::Off {
+        return None;
+    }
+    let (mut writable, mut hidden) = kept_inside(services, config);
+    writable.push(PathBuf::from(&config.workspace));
+    hidden.extend(crate::hidden::hidden(services, None, &services.environment, &config.access(), &writable));
+    let network = if config.allow_network { Network::Allowed } else { Network::Loopback };
+    Some(Sandbox { writable, hidden, network, level: services.level.clone() })
 }
 
 /// The tree that was verified. Of isolated checks with pinned files in place it is known by its hash alone, and is what the

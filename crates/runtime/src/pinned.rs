@@ -6,25 +6,33 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use ralph_engine::StartPoint;
 use ralph_model::{
-    Change, ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
+    Change, ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TestListing,
+    TreeHash,
 };
 use ralph_verify::additions;
-use ralph_verify::confirm::is_code;
+use ralph_verify::confirm::{is_code, is_rust_test};
+use ralph_verify::detection;
 use ralph_verify::expected;
 use ralph_verify::modules;
-use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
+use ralph_verify::pins::{self, Answer, Expanded, Others, Parts, PinSet, Program, Question, Rest};
 use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
 use ralph_verify::work::is_left_alone;
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
+use crate::environments::{self, Packages};
 use crate::error::Error;
 use crate::home::Home;
 
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
+
+/// Changed files that are read for what they show, and bytes of each.
+const MAX_READ: usize = 500;
+const MAX_SIZE: usize = 1 << 20;
 
 /// What the verdicts of one loop depend on.
 pub(crate) struct Pinned {
@@ -39,6 +47,8 @@ pub(crate) struct Pinned {
     /// Pinned paths that the agent may change.
     allowed: Vec<String>,
     disk: Disk,
+    /// What runners said of their tests.
+    listings: Vec<TestListing>,
     /// The files of a tree that checks only read.
     left_alone: Option<(TreeHash, BTreeSet<String>)>,
 }
@@ -53,6 +63,9 @@ struct Found {
     /// What the texts use and compute the names of.
     #[serde(default)]
     computed: Vec<String>,
+    /// Installed packages outside the workspace that an agent may write.
+    #[serde(default)]
+    outside: Packages,
 }
 
 /// What is not as a verdict needs it.
@@ -64,6 +77,8 @@ pub(crate) struct Looked {
     pub(crate) allowed: Vec<String>,
     /// Installed packages that changed, each once.
     pub(crate) packages: BTreeSet<String>,
+    /// Places in the work that can behave differently where it is checked, or that lead out of the tree.
+    pub(crate) signs: BTreeSet<String>,
     /// What has to be put in place for the checks to run as if nothing had been changed.
     pub(crate) entries: BTreeMap<String, Placement>,
     /// Tests that have another name because their file has: old and new start of the names.
@@ -86,9 +101,14 @@ pub struct Plan {
 }
 
 /// What the verdicts of a loop with this configuration would depend on.
-pub fn plan(config: &LoopConfig, environment: &[(OsString, OsString)], files: &[String]) -> Plan {
+pub fn plan(
+    config: &LoopConfig,
+    environment: &[(OsString, OsString)],
+    files: &[String],
+    listings: &[TestListing],
+) -> Plan {
     let root = PathBuf::from(&config.workspace);
-    let asked = Asked::of(config, environment, &root);
+    let asked = Asked::of(config, environment, &root, listings);
     let mut answer = pins::pins(&asked.question(&Disk::new(&root, &asked.path), files));
     answer.pins.extend(asked.pins.iter().cloned());
     let set = PinSet::new(&answer.pins);
@@ -111,10 +131,11 @@ struct Asked {
     path: OsString,
     /// What the environment names.
     pins: Vec<Pin>,
+    listings: Vec<TestListing>,
 }
 
 impl Asked {
-    fn of(config: &LoopConfig, environment: &[(OsString, OsString)], root: &Path) -> Self {
+    fn of(config: &LoopConfig, environment: &[(OsString, OsString)], root: &Path, listings: &[TestListing]) -> Self {
         // What prepares the folder of the checks steers them as well.
         let mut commands = config.verification_commands.clone();
         commands.extend(config.setup.iter().cloned());
@@ -131,11 +152,12 @@ impl Asked {
             protect: config.protected_paths.clone(),
             path: search_path(environment),
             pins: named_by(environment, root),
+            listings: listings.to_vec(),
         }
     }
 
     fn question<'a>(&'a self, sources: &'a Disk, files: &'a [String]) -> Question<'a> {
-        Question { sources, commands: &self.commands, protect: &self.protect, files }
+        Question { sources, commands: &self.commands, protect: &self.protect, files, listings: &self.listings }
     }
 }
 
@@ -153,7 +175,7 @@ fn named_by(environment: &[(OsString, OsString)], root: &Path) -> Vec<Pin> {
     inside.collect()
 }
 
-fn search_path(environment: &[(OsString, OsString)]) -> OsString {
+pub(crate) fn search_path(environment: &[(OsString, OsString)]) -> OsString {
     environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default()
 }
 
@@ -164,37 +186,41 @@ impl Pinned {
         start: &TreeHash,
         config: &LoopConfig,
         environment: &[(OsString, OsString)],
+        listings: &[TestListing],
         folder: &Path,
     ) -> Result<Self, Error> {
         let root = PathBuf::from(&config.workspace);
         let files = workspace.list(start)?;
-        let asked = Asked::of(config, environment, &root);
+        let asked = Asked::of(config, environment, &root, listings);
         let disk = Disk::new(&root, &asked.path);
         let question = asked.question(&disk, &files);
         let (mut answer, programs) = (pins::pins(&question), pins::programs(&question));
         answer.pins.extend(asked.pins.iter().cloned());
-        let pins = Pins::new(&answer.pins)?;
+        let answer_pins = std::mem::take(&mut answer.pins);
+        let pins = Pins::new(&answer_pins)?;
         Home::make_private(folder)?;
         let baseline = workspace.pins_baseline(&pins, folder)?;
-        let found = Found { runners: answer.runners, texts: answer.texts, programs, computed: answer.computed };
+        let outside = environments::packages(config, environment, &answer.texts);
+        let Answer { runners, texts, computed, .. } = answer;
+        let found = Found { runners, texts, programs, computed, outside };
         Home::write_private(&folder.join(FOUND), &serde_json::to_vec(&found)?)?;
         Ok(Self {
             set: OnceLock::new(),
-            list: answer.pins,
+            list: answer_pins,
             pins,
             baseline,
             found,
             start: start.clone(),
             allowed: config.allowed_test_changes.clone(),
             disk,
+            listings: asked.listings.clone(),
             left_alone: None,
         })
     }
 
     /// What an earlier process of the loop found.
     pub(crate) fn load(
-        list: &[Pin],
-        start: &TreeHash,
+        start: &StartPoint,
         config: &LoopConfig,
         environment: &[(OsString, OsString)],
         folder: &Path,
@@ -204,18 +230,19 @@ impl Pinned {
         let disk = Disk::new(Path::new(&config.workspace), &search_path(environment));
         if config.sandbox != Sandboxing::Off {
             // An agent cannot write them: a tool that differs was upgraded by the user.
-            let asked = Asked::of(config, environment, Path::new(&config.workspace));
+            let asked = Asked::of(config, environment, Path::new(&config.workspace), &[]);
             found.programs = pins::programs(&asked.question(&disk, &[]));
         }
         Ok(Self {
-            list: list.to_vec(),
-            pins: Pins::new(list)?,
+            list: start.pins.clone(),
+            pins: Pins::new(&start.pins)?,
             baseline: PinBaseline::load(folder)?,
             set: OnceLock::new(),
             found,
-            start: start.clone(),
+            start: start.tree.clone(),
             allowed: config.allowed_test_changes.clone(),
             disk,
+            listings: start.listings.clone(),
             left_alone: None,
         })
     }
@@ -236,6 +263,18 @@ impl Pinned {
     /// What is noted of the checks at the start: their runners, and what they compute.
     pub(crate) fn of_checks(&self) -> (Vec<String>, Vec<String>) {
         (self.found.runners.iter().map(|runner| runner.name().to_owned()).collect(), self.found.computed.clone())
+    }
+
+    /// What runners said of their tests before the first iteration.
+    pub(crate) fn listings(&self) -> &[TestListing] {
+        &self.listings
+    }
+
+    /// The tests of a file that runners listed; none where no runner listed the file.
+    pub(crate) fn listed(&self, path: &str) -> Option<Vec<&str>> {
+        let complete = self.listings.iter().filter(|listing| listing.is_complete());
+        let mut own = complete.filter_map(|listing| listing.tests.get(path)).peekable();
+        own.peek().is_some().then(|| own.flatten().map(String::as_str).collect())
     }
 
     pub(crate) fn texts(&self) -> &[Expanded] {
@@ -291,9 +330,32 @@ impl Pinned {
             self.judge(workspace, tree, offence, is_declared, &mut looked)?;
         }
         self.compare_parts(workspace, tree, &mut looked)?;
+        self.read_signs(workspace, tree, &mut looked)?;
         looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
         tampering::shorten(&mut looked.tampered);
         Ok(looked)
+    }
+
+    /// Compares the packages outside the workspace. Only asked of checks that passed: an agent that goes on gains nothing by them.
+    pub(crate) fn look_outside(
+        &self,
+        workspace: &Workspace,
+        tree: &TreeHash,
+        looked: &mut Looked,
+    ) -> Result<(), Error> {
+        let changed = environments::changed(&self.found.outside);
+        let is_declared = !changed.is_empty()
+            && workspace.changes(&self.start, tree)?.iter().any(|change| tampering::declares_packages(&change.path));
+        for path in changed {
+            let path = path.to_string_lossy().into_owned();
+            if is_declared {
+                looked.packages.insert(path);
+            } else {
+                let why = "an installed package outside the workspace, without a change of a lock file";
+                looked.tampered.push(Tamper::with(path, TamperKind::Installed, why));
+            }
+        }
+        Ok(())
     }
 
     /// Where a test file of the start lies now, with all that was in it and under a name of the same kind.
@@ -379,6 +441,25 @@ impl Pinned {
             ChangeJudgement::Tampered(tamper) => looked.tampered.push(tamper),
         }
         looked.entries.extend(restored.map(|placement| (path, placement)));
+        Ok(())
+    }
+
+    /// What the work shows of itself. Tests may know that they are tests.
+    fn read_signs(&self, workspace: &Workspace, tree: &TreeHash, looked: &mut Looked) -> Result<(), Error> {
+        let is_work =
+            |path: &str| !self.pin(path).is_some_and(|pin| matches!(pin.kind, PinKind::Frozen | PinKind::Steering));
+        let changes = workspace.changes(&self.start, tree)?;
+        let kept = changes.iter().filter(|change| change.kind != ChangeKind::Deleted && is_work(&change.path));
+        for Change { path, .. } in kept.filter(|change| !is_rust_test(&change.path)).take(MAX_READ) {
+            let text = |tree: &TreeHash| -> Result<Option<String>, Error> {
+                let content = workspace.file_at(tree, path)?.filter(|content| content.len() <= MAX_SIZE);
+                Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
+            };
+            if let Some(now) = text(tree)? {
+                let signs = detection::signs(path, text(&self.start)?.as_deref(), &now);
+                looked.signs.extend(signs.into_iter().map(|sign| format!("{path}: {sign}")));
+            }
+        }
         Ok(())
     }
 

@@ -35,7 +35,7 @@ fn what_checks_only_read_follows_the_changes_of_the_work() {
         protected_paths: vec!["tests/".to_owned()],
         ..LoopConfig::new(String::new(), 1, Money::ZERO, agent, root.to_str().unwrap().to_owned())
     };
-    let mut pinned = Pinned::take(&mut workspace, &start, &config, &[], &place.path().join("pins")).unwrap();
+    let mut pinned = Pinned::take(&mut workspace, &start, &config, &[], &[], &place.path().join("pins")).unwrap();
     let mut expect = |workspace: &mut Workspace, expected: &[&str]| {
         let tree = workspace.scan_tree().unwrap();
         let found = pinned.left_alone(workspace, &tree).unwrap();

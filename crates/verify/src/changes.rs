@@ -4,12 +4,14 @@
 //! literal, the rows of a table, an operator, what is given to the code, another exception or assertion function.
 
 mod heads;
+mod sides;
 
 use std::collections::HashSet;
 
 use crate::syntax::{Source, marks, readable};
 pub use heads::defined_tests;
 use heads::{has_to_fail, head_has, is_skipped, is_test, with_decorators};
+use sides::{Condition, conditions, expectation, is_inside_string, literals, outer_arguments};
 
 /// Functions of Python that expect an exception or a warning, and classes that stand for another one.
 const RAISES: [(&str, [&str; 2]); 7] = [
@@ -188,39 +190,49 @@ fn places(
     let may_not = |at: &usize| inside(*at).iter().any(is_conditional) || !source.has(*at, marks::ASSERT);
     let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(may_not);
     let (rows, rows_end) = rows(source, test, seed);
-    let last = last_parameter(source, test).filter(|_| rows_end);
-    let place = |asserts: &[usize], is_always: bool| {
+    let last = if rows_end { last_columns(source, test) } else { Vec::new() };
+    let place = |conditions: &[Condition<'_>], is_always: bool, rows: &[Edit]| {
         let mut ways: [Vec<Edit>; 5] = Default::default();
-        for at in asserts {
-            let judged = judged(source, *at);
-            let (input, expected) = literals(source, &judged);
-            ways[0].extend(match expected {
-                Some(literal) => changed_literal(source, literal, seed),
-                None if has_side(source, &judged, last) => None,
-                None => paired(source, *at, &judged),
-            });
+        let mut is_any_sure = false;
+        for condition in conditions {
+            let (edits, is_sure) = expectation(source, test, condition, &last, seed);
+            ways[0].extend(edits);
+            is_any_sure |= is_sure;
+            let judged = &condition.judged;
             let operators = judged.iter().flat_map(|part| source.marked(*part, marks::OPERATOR));
             let operator = operators.min_by_key(|at| source.ancestors(*at).count());
             ways[2].extend(operator.and_then(|operator| swapped(source, operator, &OPERATORS)));
+            let (input, _) = literals(source, condition);
             ways[3].extend(input.and_then(|literal| changed_literal(source, literal, seed)));
-            ways[4].extend(other_exception(source, *at).or_else(|| negated(source, *at, &judged)));
+            ways[4].extend(other_exception(source, condition.at).or_else(|| negated(source, condition.at, judged)));
         }
         // What is compared with a literal is not in the table.
         if ways[0].is_empty() {
-            ways[1].clone_from(&rows);
+            ways[1] = rows.to_vec();
         }
         // The code may give the same for another input.
         if ways[..3].iter().any(|edits| !edits.is_empty()) {
             ways[3].clear();
         }
-        let is_sure = is_always && asserts.iter().any(|at| is_sure(source, *at, last));
+        let is_sure = is_always && is_any_sure;
         Place { is_sure, is_always, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
+    };
+    // One row at a time: another one that fails would hide one that cannot.
+    let places = |at: &usize, is_always: bool| -> Vec<Place> {
+        let one = |condition: &Condition<'_>| -> Vec<Place> {
+            let one = std::slice::from_ref(condition);
+            match expectation(source, test, condition, &last, seed).0.is_empty() && rows.len() > 1 {
+                true => rows.iter().map(|row| place(one, is_always, std::slice::from_ref(row))).collect(),
+                false => vec![place(one, is_always, &rows)],
+            }
+        };
+        conditions(source, *at).iter().flat_map(one).collect()
     };
     let places: Vec<Place> = match always.is_empty() {
         false => {
-            always.iter().map(|at| place(&[*at], true)).chain(maybe.iter().map(|at| place(&[*at], false))).collect()
+            always.iter().flat_map(|at| places(at, true)).chain(maybe.iter().flat_map(|at| places(at, false))).collect()
         }
-        true => vec![place(&maybe, true)],
+        true => vec![place(&maybe.iter().flat_map(|at| conditions(source, *at)).collect::<Vec<_>>(), true, &rows)],
     };
     places.into_iter().filter(|place| !place.ways.is_empty()).collect()
 }
@@ -240,57 +252,18 @@ fn rows(source: &Source<'_>, test: usize, seed: u64) -> (Vec<Edit>, bool) {
     (edits, are_last)
 }
 
-/// The name of the last parameter of a test: what a table expects is in its last column.
-fn last_parameter<'a>(source: &Source<'a>, test: usize) -> Option<&'a str> {
-    let parameters = source.walk(test).find(|at| source.nodes[*at].kind.contains("parameters"))?;
-    let names = source.walk(parameters).filter(|at| source.is_leaf(*at) && source.nodes[*at].kind == "identifier");
-    names.last().map(|name| source.raw(name))
-}
-
-/// The last literal of an assertion that is given to what is tested, and the last one that is expected of it.
-fn literals(source: &Source<'_>, judged: &[usize]) -> (Option<usize>, Option<usize>) {
-    let (mut input, mut expected) = (None, None);
-    for part in judged {
-        for literal in source.marked(*part, marks::LITERAL).filter(|at| !is_inside_string(source, *at)) {
-            let around = source.ancestors(literal).take_while(|up| !judged.contains(up)).chain([*part]);
-            let is_index = |up: usize| {
-                ["subscript", "subscript_expression", "element_reference", "index_expression"]
-                    .contains(&source.nodes[up].kind)
-            };
-            if around.into_iter().any(|up| is_call(source, up) || is_index(up)) {
-                input = Some(literal)
-            } else {
-                expected = Some(literal)
-            }
-        }
-    }
-    (input, expected)
-}
-
-/// Whether a node is a call, or the arguments of one, that computes something: what starts with a capital makes a value.
-fn is_call(source: &Source<'_>, at: usize) -> bool {
-    let node = &source.nodes[at];
-    let callee = match node.kind {
-        "call"
-        | "call_expression"
-        | "method_invocation"
-        | "function_call_expression"
-        | "member_call_expression"
-        | "scoped_call_expression" => source.raw(at),
-        // In a macro of Rust: a name and what is in parentheses after it.
-        "token_tree" => {
-            let siblings = &source.nodes[node.parent].children;
-            let place = siblings.iter().position(|sibling| *sibling == at).unwrap_or(0);
-            match place.checked_sub(1).and_then(|before| siblings.get(before)) {
-                Some(before) if source.nodes[*before].kind == "identifier" => source.raw(*before),
-                _ => return false,
-            }
-        }
-        _ => return false,
+/// The names that the last column of a table has in a test: its last parameter, and the last name that a loop gives a value to.
+fn last_columns<'a>(source: &Source<'a>, test: usize) -> Vec<&'a str> {
+    let last = |at: usize| {
+        let names = source.walk(at).filter(|at| source.is_leaf(*at) && source.nodes[*at].kind == "identifier");
+        names.last().map(|name| source.raw(name))
     };
-    let name = callee.split(['(', '[']).next().unwrap_or_default().trim_end();
-    let name = name.rsplit(['.', ':', '>', ' ']).next().unwrap_or_default();
-    !name.starts_with(|first: char| first.is_uppercase())
+    let parameters = source.walk(test).find(|at| source.nodes[*at].kind.contains("parameters"));
+    let loops = source.marked(test, marks::LOOP).filter(|table| !source.is_leaf(*table)).filter_map(|table| {
+        let head = source.ancestors(table).find(|up| source.nodes[*up].kind.starts_with("for"))?;
+        source.nodes[head].children.iter().copied().find(|child| source.nodes[*child].is_named)
+    });
+    parameters.into_iter().chain(loops).filter_map(last).collect()
 }
 
 /// Expects another exception, where an assertion of Python expects one.
@@ -308,186 +281,6 @@ fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
     let node = &source.nodes[class];
     let other = others.iter().find(|other| **other != source.raw(class))?;
     Some(Edit { start: node.start, end: node.end, text: (*other).to_owned() })
-}
-
-/// Words of assertions that compare for equality, and of those that do not quite.
-const EQUAL: [&str; 15] = [
-    "toBe(",
-    "toEqual(",
-    "toStrictEqual(",
-    "assertEqual(",
-    "assertEquals(",
-    "assertSame(",
-    "assert_eq!(",
-    "assert_equal",
-    "trictEqual(",
-    "deepEqual(",
-    ".equal(",
-    ".Equal(",
-    " == ",
-    " === ",
-    " eq(",
-];
-const NEARLY: [&str; 6] = ["Almost", "approx", "Close", "Delta", "not", "!="];
-
-fn is_equality(text: &str) -> bool {
-    EQUAL.iter().any(|name| text.contains(name)) && !NEARLY.iter().any(|name| text.contains(name))
-}
-
-/// Whether a node is one side of the comparison that an assertion makes, or one of its arguments.
-fn is_side(source: &Source<'_>, judged: &[usize], at: usize) -> bool {
-    let parent = source.nodes[at].parent;
-    judged.contains(&at)
-        || judged.contains(&parent)
-            && ["comparison_operator", "binary_expression", "argument"].contains(&source.nodes[parent].kind)
-}
-
-/// Whether an assertion compares something for equality with a literal, with a list or table of literals, with a name, or with
-/// the last parameter where rows are changed there.
-fn is_sure(source: &Source<'_>, at: usize, last_parameter: Option<&str>) -> bool {
-    // What holds a literal and is another value with another one in it.
-    const COMPOSITE: [&str; 13] = [
-        "list",
-        "tuple",
-        "set",
-        "dictionary",
-        "pair",
-        "array",
-        "object",
-        "hash",
-        "array_creation_expression",
-        "array_element_initializer",
-        "parenthesized_expression",
-        "unary_operator",
-        // In a macro of Rust; those of calls are no expected values.
-        "token_tree",
-    ];
-    let judged = judged(source, at);
-    let (_, expected) = literals(source, &judged);
-    let is_expected = |literal: usize| {
-        let mut up = literal;
-        while !is_side(source, &judged, up) && COMPOSITE.contains(&source.nodes[source.nodes[up].parent].kind) {
-            up = source.nodes[up].parent;
-        }
-        is_side(source, &judged, up)
-    };
-    is_equality(source.raw(at))
-        && match expected {
-            Some(literal) => is_expected(literal),
-            None => has_side(source, &judged, last_parameter) || paired(source, at, &judged).is_some(),
-        }
-}
-
-/// Whether one side of a comparison is this name.
-fn has_side(source: &Source<'_>, judged: &[usize], name: Option<&str>) -> bool {
-    let mut leaves = judged.iter().flat_map(|part| source.walk(*part)).filter(|at| source.is_leaf(*at));
-    name.is_some() && leaves.any(|at| is_side(source, judged, at) && Some(source.raw(at)) == name)
-}
-
-/// Puts the name that something is compared with into a pair, which equals nothing that is no pair with the same name in it.
-fn paired(source: &Source<'_>, at: usize, judged: &[usize]) -> Option<Edit> {
-    let (open, close) = match source.language.extensions {
-        extensions if extensions.contains(&"py") => ("(", ", 7)"),
-        extensions if extensions.contains(&"js") || extensions.contains(&"rb") => ("[", ", 7]"),
-        _ => return None,
-    };
-    let is_name = |at: &usize| source.nodes[*at].kind == "identifier" && is_side(source, judged, *at);
-    // What comes third is a message.
-    let name = judged.iter().take(2).flat_map(|part| source.walk(*part)).filter(is_name).last()?;
-    let node = &source.nodes[name];
-    is_equality(source.raw(at)).then(|| Edit {
-        start: node.start,
-        end: node.end,
-        text: format!("{open}{}{close}", source.raw(name)),
-    })
-}
-
-/// The parts of an assertion that decide, without a message.
-fn judged(source: &Source<'_>, at: usize) -> Vec<usize> {
-    let node = &source.nodes[at];
-    let named = |at: usize| -> Vec<usize> {
-        source.nodes[at].children.iter().copied().filter(|child| source.nodes[*child].is_named).collect()
-    };
-    match node.kind {
-        "assert_statement" => named(at).into_iter().take(1).collect(),
-        "if_statement" => named(at).into_iter().take_while(|child| source.nodes[*child].kind != "block").collect(),
-        "with_statement" => Vec::new(),
-        _ => {
-            let lists = ["argument_list", "arguments", "token_tree"];
-            let Some(list) = outer_arguments(source, at, &lists) else { return named(at) };
-            let parts: Vec<usize> = match source.nodes[list].kind {
-                "token_tree" => {
-                    let one = source.raw(at).trim_start().starts_with("assert!")
-                        || source.raw(at).trim_start().starts_with("debug_assert!");
-                    first_groups(source, list, if one { 1 } else { 2 })
-                }
-                _ => named(list),
-            };
-            let is_text =
-                |at: &usize| source.nodes[*at].kind.contains("string") || source.raw(*at).starts_with(['"', '\'', '`']);
-            let is_list = source.nodes[list].kind != "token_tree";
-            let without = if is_list && parts.len() >= 3 && parts.last().is_some_and(is_text) {
-                &parts[..parts.len() - 1]
-            } else if is_list && parts.len() == 2 && is_text(&parts[1]) && takes_condition(source.raw(at)) {
-                &parts[..1]
-            } else {
-                &parts[..]
-            };
-            without.to_vec()
-        }
-    }
-}
-
-/// The arguments of the outermost call: of `expect(a).toBe(3)` those of `toBe`.
-fn outer_arguments(source: &Source<'_>, at: usize, lists: &[&str]) -> Option<usize> {
-    let children = &source.nodes[at].children;
-    let own = children.iter().rev().copied().find(|child| lists.contains(&source.nodes[*child].kind));
-    own.or_else(|| {
-        children
-            .iter()
-            .find_map(|child| (source.nodes[*child].is_named).then(|| outer_arguments(source, *child, lists))?)
-    })
-}
-
-/// The first arguments of a macro.
-fn first_groups(source: &Source<'_>, list: usize, count: usize) -> Vec<usize> {
-    let mut commas = 0;
-    let inside = source.nodes[list].children.iter().copied().skip(1);
-    inside
-        .take_while(|child| {
-            commas += usize::from(source.raw(*child) == ",");
-            commas < count
-        })
-        .filter(|child| source.raw(*child) != ",")
-        .collect()
-}
-
-/// Whether an assertion takes a condition and a message.
-fn takes_condition(text: &str) -> bool {
-    let callee = text.trim_start().split('(').next().unwrap_or_default();
-    let last = callee.rsplit(['.', '>', ':']).next().unwrap_or_default();
-    matches!(
-        last,
-        "assert"
-            | "ok"
-            | "assertTrue"
-            | "assertFalse"
-            | "isTrue"
-            | "isFalse"
-            | "True"
-            | "False"
-            | "true"
-            | "false"
-            | "notOk"
-            | "assertIsNone"
-            | "assertIsNotNone"
-            | "assertNull"
-            | "assertNotNull"
-    )
-}
-
-fn is_inside_string(source: &Source<'_>, at: usize) -> bool {
-    source.ancestors(at).skip(1).any(|up| matches!(source.nodes[up].kind, "interpolation" | "template_substitution"))
 }
 
 /// Another literal of the same kind and, where it is a number, of the same length.
@@ -532,6 +325,21 @@ fn changed_literal(source: &Source<'_>, at: usize, seed: u64) -> Option<Edit> {
         _ => return None,
     };
     Some(Edit { start: node.start, end: node.end, text: replacement })
+}
+
+/// A literal that is far from this one: no tolerance and no list makes up for it.
+fn far_literal(source: &Source<'_>, at: usize) -> Option<Edit> {
+    let (node, text) = (&source.nodes[at], source.raw(at));
+    let is_decimal = text.starts_with(|c: char| c.is_ascii_digit())
+        && !text.get(1..2).is_some_and(|mark| "xXbBoO".contains(mark))
+        && (!text.starts_with('0') || text.len() == 1 || text.starts_with("0."));
+    if is_decimal {
+        let text = format!("70000{}{text}", if text.starts_with('0') { "" } else { "0" });
+        return Some(Edit { start: node.start, end: node.end, text });
+    }
+    let quote = text.chars().next_back().filter(|quote| matches!(quote, '"' | '\''))?;
+    let is_short = text.len() >= 2 && !text.ends_with(&quote.to_string().repeat(3));
+    is_short.then(|| Edit { start: node.start, end: node.end, text: format!("{}qvkx{quote}", &text[..text.len() - 1]) })
 }
 
 /// The other of a pair of words.

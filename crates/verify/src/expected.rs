@@ -16,15 +16,28 @@ pub struct TestChanges<'a> {
     /// Tests that have another name because their file has: old and new start of the names.
     pub renamed: &'a [(String, String)],
     /// The tests that pinned files define, by their files.
-    pub defined: &'a [(String, Vec<String>)],
+    pub defined: &'a [DefinedTests],
 }
 
-/// Whether the names of tests in the sources are needed: at the start no test, or not every file, could be loaded.
+/// Tests that a file of the start defines and that run whenever it is loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinedTests {
+    /// The file.
+    pub path: String,
+    /// Their names in the source.
+    pub names: Vec<String>,
+    /// Whether a runner said that it runs them.
+    pub is_listed: bool,
+}
+
+/// Whether the names of tests in the sources are needed: at the start no test, or not every file, could be loaded, or fewer tests
+/// ran than the runners listed.
 #[must_use]
-pub fn needs_defined(check: &CheckOutcome, earlier: Option<&TestTally>) -> bool {
+pub fn needs_defined(check: &CheckOutcome, earlier: Option<&TestTally>, listed: usize) -> bool {
     let was_not_loaded = |tests: &TestTally| {
         test_names::ran_nothing(tests)
             || tests.failing.iter().any(|name| test_names::is_whole(name) || name.contains('.'))
+            || test_names::is_cut_short(tests, listed)
     };
     check.passed && check.tests.is_some() && earlier.is_none_or(was_not_loaded)
 }

@@ -38,7 +38,9 @@ fn tests_of_files_that_could_not_be_loaded_have_to_run() {
     assert!(crate::changes::defined_tests("tests/test_cart.py", skips.as_bytes()).is_empty());
     let javascript = "describe('cart', () => {\n  it('adds', () => { expect(add(1)).toBe(2); });\n  it.skip('later', () => {});\n  it(`is ${name}`, () => {});\n});\ndescribe.skip('old', () => { it('was', () => {}); });\n";
     assert_eq!(crate::changes::defined_tests("cart.test.js", javascript.as_bytes()), ["adds"]);
-    let defined = [("tests/test_cart.py".to_owned(), tests)];
+    let file = |names, is_listed| DefinedTests { path: "tests/test_cart.py".to_owned(), names, is_listed };
+    let listed = [file(tests.clone(), true)];
+    let defined = [file(tests, false)];
     let tally = |failing: &[&str], ran: &[&str]| TestTally {
         passed: u32::try_from(ran.len()).unwrap(),
         failed: u32::try_from(failing.len()).unwrap(),
@@ -57,6 +59,13 @@ fn tests_of_files_that_could_not_be_loaded_have_to_run() {
     let loaded = tally(&[], &["tests/test_cart.py::test_a"]);
     assert_eq!(test_names::compare_defined(Some(&loaded), &one, &defined), None);
     assert_eq!(test_names::compare_defined(Some(&unloaded), &tally(&[], &[]), &defined), None);
+    // What a runner listed has to run, even where none of it does, and where the first run stopped early.
+    let others = tally(&[], &["tests/test_other.py::test_x"]);
+    assert_eq!(test_names::compare_defined(Some(&unloaded), &others, &defined), None);
+    assert!(test_names::compare_defined(Some(&unloaded), &others, &listed).is_some());
+    let stopped = tally(&["tests/test_cart.py::test_a"], &["tests/test_cart.py::test_a"]);
+    assert!(test_names::compare_defined(Some(&stopped), &one, &listed).is_some());
+    assert_eq!(test_names::compare_defined(Some(&stopped), &all, &listed), None);
     for (text, chooses) in [
         ("python -m pytest -q tests", false),
         ("pytest -m 'not slow'", true),

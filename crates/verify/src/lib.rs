@@ -4,7 +4,9 @@
 pub mod additions;
 pub mod changes;
 pub mod confirm;
+pub mod detection;
 pub mod expected;
+pub mod listing;
 pub mod modules;
 mod pattern;
 pub mod pins;

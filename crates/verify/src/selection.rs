@@ -1,9 +1,10 @@
 //! Which tests the commands of the checks run, as far as their words say. Runs nothing.
 
-use ralph_model::{Runner, TestLanguage};
+use ralph_model::{Runner, TestLanguage, TestListing};
 use regex::Regex;
 
 use crate::pins::{Expanded, Simple, executed_files, path, started_by, starts};
+use crate::tripwire::is_reported_as;
 
 /// What the commands start.
 #[derive(Debug, Default)]
@@ -11,15 +12,18 @@ pub struct Selection {
     runs: Vec<(Runner, Simple)>,
     /// Files that an interpreter executes: `python3 tests/all.py`.
     executed: Vec<String>,
+    /// What the runners said themselves.
+    listings: Vec<TestListing>,
 }
 
 impl Selection {
-    /// What these texts start.
+    /// What these texts start, and what the runners among them said of their tests.
     #[must_use]
-    pub fn new(texts: &[Expanded]) -> Self {
+    pub fn new(texts: &[Expanded], listings: &[TestListing]) -> Self {
         let starts = starts(texts);
         let executed = starts.iter().flat_map(executed_files).collect();
-        Self { runs: starts.into_iter().filter_map(|simple| Some((started_by(&simple)?, simple))).collect(), executed }
+        let runs = starts.into_iter().filter_map(|simple| Some((started_by(&simple)?, simple))).collect();
+        Self { runs, executed, listings: listings.to_vec() }
     }
 
     /// Whether a command starts a runner that is known.
@@ -29,11 +33,31 @@ impl Selection {
 
     /// Whether a command can run tests of a file. Linters and builds run none.
     pub(crate) fn may_run(&self, file: &str) -> bool {
-        self.executed.iter().any(|executed| executed == file) || self.of(file).next().is_some()
+        if self.executed.iter().any(|executed| executed == file) {
+            return true;
+        }
+        match self.are_listed(file) {
+            true => self.listings.iter().any(|listing| listing.tests.contains_key(file)),
+            false => self.of(file).next().is_some(),
+        }
+    }
+
+    /// Whether every runner that could run tests of a file has said which files it runs.
+    fn are_listed(&self, file: &str) -> bool {
+        let mut runners = self.of(file).map(|(runner, _)| *runner).peekable();
+        let has_said = |runner: Runner| {
+            let mut own = self.listings.iter().filter(|listing| listing.runner == runner).peekable();
+            own.peek().is_some() && own.all(TestListing::is_complete)
+        };
+        runners.peek().is_some() && runners.all(has_said)
     }
 
     /// Whether the commands ask for other tests than this one: `pytest a.py::test_b`, `go test -run B`.
     pub(crate) fn leaves_out(&self, file: &str, test: &str) -> bool {
+        let mut named = self.listings.iter().filter_map(|listing| listing.tests.get(file)).flatten().peekable();
+        if named.peek().is_some() && self.are_listed(file) {
+            return !named.any(|name| is_reported_as(name, test));
+        }
         let mut runs = self.of(file).peekable();
         runs.peek().is_some() && runs.all(|(runner, simple)| asks_for_others(*runner, simple, file, test))
     }

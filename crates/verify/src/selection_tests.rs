@@ -1,7 +1,7 @@
 use super::*;
 
 fn selection(command: &str) -> Selection {
-    Selection::new(&[Expanded { text: command.to_owned(), from: None, folder: String::new() }])
+    Selection::new(&[Expanded { text: command.to_owned(), from: None, folder: String::new() }], &[])
 }
 
 #[test]
@@ -45,5 +45,23 @@ fn a_command_leaves_out_the_tests_that_it_does_not_ask_for() {
         ("cargo test add", "src/lib.rs", "doubles", false),
     ] {
         assert_eq!(selection(command).leaves_out(file, test), is_left_out, "{command} {file} {test}");
+    }
+}
+
+#[test]
+fn what_the_runners_say_counts_more_than_words() {
+    use std::collections::BTreeMap;
+    let texts = |command: &str| [Expanded { text: command.to_owned(), from: None, folder: String::new() }];
+    let listing = |runner, failed: &str| {
+        let tests =
+            if failed.is_empty() { vec![("t/a.py".to_owned(), vec!["CartTest::test_a".to_owned()])] } else { vec![] };
+        TestListing { runner, command: String::new(), tests: BTreeMap::from_iter(tests), failed: failed.to_owned() }
+    };
+    let listed = Selection::new(&texts("pytest -m fast"), &[listing(Runner::Pytest, "")]);
+    assert!(listed.may_run("t/a.py") && !listed.may_run("t/b.py"));
+    assert!(listed.leaves_out("t/a.py", "test_b") && !listed.leaves_out("t/a.py", "test_a"));
+    for other in [listing(Runner::Unittest, "cannot be asked"), listing(Runner::Pytest, "timed out")] {
+        let both = Selection::new(&texts("pytest && python3 -m unittest"), &[listing(Runner::Pytest, ""), other]);
+        assert!(both.may_run("t/b.py") && !both.leaves_out("t/a.py", "test_b"));
     }
 }

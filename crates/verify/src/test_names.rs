@@ -15,6 +15,7 @@ use std::path::Path;
 
 use ralph_model::{CheckOutcome, Shrunk, TestTally};
 
+use crate::expected::DefinedTests;
 use crate::tripwire::{is_reported_as, is_whole_of};
 
 /// What the name of a package starts with.
@@ -66,31 +67,43 @@ pub fn compare(
 }
 
 /// Tests that files define and that did not run, where the files could not be loaded at the start: then no name is known but
-/// those in the sources. Only files of which a test is named now, or that were named as a whole then, are compared.
+/// those in the sources. Only files of which a test is named now, or that a runner listed, are compared. Where the first run was
+/// cut short, so are the files of which it did not name every test.
 #[must_use]
-pub fn compare_defined(
-    before: Option<&TestTally>,
-    now: &TestTally,
-    defined: &[(String, Vec<String>)],
-) -> Option<Shrunk> {
+pub fn compare_defined(before: Option<&TestTally>, now: &TestTally, defined: &[DefinedTests]) -> Option<Shrunk> {
     if !names_tell(now) || now.names.iter().all(|name| is_whole(name)) {
         return None;
     }
     let ran = |name: &String| now.names.iter().any(|reported| is_reported_as(reported, name));
-    let was_not_loaded = |path: &str| match before {
+    let listed = defined.iter().filter(|file| file.is_listed).map(|file| file.names.len()).sum();
+    let ran_before = |before: &TestTally, name: &String| before.names.iter().any(|it| is_reported_as(it, name));
+    let was_not_loaded = |file: &DefinedTests| match before {
         None => true,
-        Some(before) => ran_nothing(before) || before.failing.iter().any(|name| is_whole_of(name, path)),
+        Some(before) => {
+            ran_nothing(before)
+                || before.failing.iter().any(|name| is_whole_of(name, &file.path))
+                || (file.is_listed
+                    && is_cut_short(before, listed)
+                    && file.names.iter().any(|name| !ran_before(before, name)))
+        }
     };
     let mut missing: Vec<String> = Vec::new();
-    for (path, names) in defined.iter().filter(|(path, _)| was_not_loaded(path)) {
-        if names.iter().any(ran) {
+    for DefinedTests { path, names, is_listed } in defined.iter().filter(|file| was_not_loaded(file)) {
+        if *is_listed || names.iter().any(ran) {
             missing.extend(names.iter().filter(|name| !ran(name)).map(|name| format!("{path} > {name}")));
         }
     }
     missing.truncate(Shrunk::MAX_NAMES);
-    let all = defined.iter().map(|(_, names)| names.len()).sum::<usize>();
+    let all = defined.iter().map(|file| file.names.len()).sum::<usize>();
     let before = u32::try_from(all).unwrap_or(u32::MAX);
     (!missing.is_empty()).then_some(Shrunk { before, now: tests(now), missing })
+}
+
+/// Whether a run counted fewer tests, skipped ones among them, than runners listed: it stopped early.
+#[must_use]
+pub fn is_cut_short(tally: &TestTally, listed: usize) -> bool {
+    usize::try_from(tally.passed.saturating_add(tally.failed).saturating_add(tally.skipped))
+        .is_ok_and(|ran| ran < listed)
 }
 
 /// What is missing when no test at all runs any more.

@@ -514,6 +514,9 @@ pub struct VerdictView {
     /// Installed packages that are not as they were at the start, as far as that is no tampering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<String>,
+    /// Places in the work that can behave differently where it is checked, or that lead out of the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub signs: Vec<String>,
     /// Files that changed while the checks ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
@@ -548,6 +551,7 @@ impl VerdictView {
             tampered: verdict.tampered.clone(),
             allowed: verdict.allowed.clone(),
             packages: verdict.packages.clone(),
+            signs: verdict.signs.clone(),
             moved: verdict.moved.clone(),
             written: verdict.written.clone(),
             beside: Some(verdict.beside.clone()).filter(|beside| *beside != UntrackedDigest::default()),

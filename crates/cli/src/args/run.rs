@@ -290,7 +290,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) access: AccessArgs,
 
-    /// Show what would run, what the verdict would depend on, and the sandbox; start nothing
+    /// Show what would run, what the verdict would depend on, and the sandbox; start no agent and no check
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) explain: bool,
 

@@ -128,7 +128,7 @@ async fn act(
     let Prepared { mut resolved, warnings } = around.prepare(request, asking).await?;
     resolved.config = resolved.config.with_task_type(decision["taskType"].as_str().unwrap_or_default().to_owned());
     if args.run.explain {
-        return explain::explain(&resolved.config, &around, args.run.screen, screen);
+        return explain::explain(&resolved.config, &around, args.run.screen, screen).await;
     }
     for warning in warnings {
         screen.say(&format!("warning: {warning}"))?;

@@ -1,31 +1,41 @@
-//! `ralph run --explain`: what would be run, what the verdict would depend on and what is kept out. Starts nothing.
+//! `ralph run --explain`: what would be run, what the verdict would depend on and what is kept out. Starts neither agent nor check;
+//! test runners are asked which tests there are.
 
 use std::path::Path;
 
 use anyhow::Result;
 use ignore::WalkBuilder;
 use ralph_agents::{Kind, command_line};
-use ralph_model::{AgentNetwork, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
+use ralph_model::{AgentNetwork, LoopConfig, Pin, PinKind, Sandboxing, TestListing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use ratatui_core::text::{Line, Span};
 use serde_json::json;
 
 use crate::args::ScreenArgs;
 use crate::page::{Fit, Page, Table, cell};
-use crate::screen::Screen;
+use crate::screen::{Screen, counted};
 use crate::style::{QUIET, WARN, fit_middle};
 use ralph_host::Host;
 
 /// More files than this are not looked at: an explanation is quick.
 const MAX_FILES: usize = 200_000;
 
+/// Test files of a runner that are shown.
+const MAX_LISTED: usize = 6;
+
 /// Characters of a glob that are shown.
 const MAX_GLOB: usize = 60;
 
 /// Prints the plan of a loop.
-pub(super) fn explain(config: &LoopConfig, around: &Host, args: ScreenArgs, screen: &mut Screen<'_>) -> Result<u8> {
+pub(super) async fn explain(
+    config: &LoopConfig,
+    around: &Host,
+    args: ScreenArgs,
+    screen: &mut Screen<'_>,
+) -> Result<u8> {
     let files = files(Path::new(&config.workspace));
-    let plan = plan(config, &around.check_environment(&config.env), &files);
+    let listings = around.list_tests(config).await;
+    let plan = plan(config, &around.check_environment(&config.env), &files, &listings);
     let sandbox = match config.sandbox {
         Sandboxing::Off => "off".to_owned(),
         Sandboxing::On | Sandboxing::Require => around.level().to_string(),
@@ -35,12 +45,13 @@ pub(super) fn explain(config: &LoopConfig, around: &Host, args: ScreenArgs, scre
             "config": config,
             "sandbox": sandbox,
             "runners": plan.runners,
+            "listings": listings,
             "pins": plan.pins,
             "pinnedFiles": plan.files,
             "notes": plan.notes,
         }))?;
     } else {
-        screen.page(text(config, &plan, &sandbox))?;
+        screen.page(text(config, &plan, &listings, &sandbox))?;
     }
     Ok(exit_code::COMPLETED)
 }
@@ -59,7 +70,7 @@ pub(crate) fn files(root: &Path) -> Vec<String> {
     paths
 }
 
-fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> Page {
+fn text(config: &LoopConfig, plan: &Plan, listings: &[TestListing], sandbox: &str) -> Page {
     let mut page = Page::default();
     line(&mut page, "workspace", &config.workspace);
     line(&mut page, "agent", &config.agent_titles());
@@ -93,6 +104,7 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> Page {
     );
     let runners = if plan.runners.is_empty() { "none that is known".to_owned() } else { plan.runners.join(", ") };
     line(&mut page, "runners", &runners);
+    listings.iter().for_each(|listing| line(&mut page, "tests", &said(listing)));
     let wire = match (config.tripwire, plan.runners.is_empty()) {
         (false, _) => "off",
         (true, false) => {
@@ -137,8 +149,37 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> Page {
         .iter()
         .for_each(|(name, meaning)| page.hanging(NAMES, Line::styled(format!("{name:NAMES$}{meaning}"), QUIET)));
     page.line("");
-    page.line("Nothing was started.");
+    let asked = if listings.iter().any(|listing| !listing.command.is_empty()) {
+        "No agent and no check was started; runners were asked for their tests."
+    } else {
+        "Nothing was started."
+    };
+    page.line(asked);
     page
+}
+
+/// What a runner said of its tests, in words.
+pub(crate) fn said(listing: &TestListing) -> String {
+    let runner = listing.runner;
+    if listing.command.is_empty() {
+        return format!("{runner} cannot be asked for its tests: its configuration and its documented defaults count");
+    }
+    if !listing.failed.is_empty() {
+        let (why, command) = (&listing.failed, &listing.command);
+        return format!(
+            "{runner} did not say which tests there are ({why}), asked with `{command}`: its configuration and its documented defaults count"
+        );
+    }
+    let names = match listing.count() {
+        0 => String::new(),
+        count => format!("{} in ", counted(count, "test", "tests")),
+    };
+    let mut files: Vec<&str> = listing.tests.keys().take(MAX_LISTED).map(String::as_str).collect();
+    if listing.tests.len() > files.len() {
+        files.push("…");
+    }
+    let number = counted(listing.tests.len(), "file", "files");
+    format!("{runner} says: {names}{number} ({})", files.join(", "))
 }
 
 /// The width of the names at the left.

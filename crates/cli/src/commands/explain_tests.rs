@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use ralph_model::{AgentSpec, Money};
+use ralph_model::{AgentSpec, Money, Runner};
 
 use super::*;
 use crate::style::Look;
@@ -38,7 +38,18 @@ fn the_text_names_checks_pins_and_what_is_not_pinned() {
         files: 1,
         examples: vec!["tests/a.rs".into()],
     };
-    let text = text(&config, &plan, "landlock v7 (files)").lines(Look::PLAIN).join("\n");
+    let listing = |runner, command: &str, files: &[&str], failed: &str| TestListing {
+        runner,
+        command: command.into(),
+        tests: files.iter().map(|file| ((*file).to_owned(), vec!["adds".to_owned()])).collect(),
+        failed: failed.into(),
+    };
+    let listings = [
+        listing(Runner::Pytest, "pytest --collect-only", &["checks/a.py", "checks/b.py"], ""),
+        listing(Runner::Jest, "jest --listTests", &[], "exit code 1"),
+        listing(Runner::Unittest, "", &[], "it cannot be asked"),
+    ];
+    let text = text(&config, &plan, &listings, "landlock v7 (files)").lines(Look::PLAIN).join("\n");
     for part in [
         "check       cargo test",
         "guarded: in the workspace",
@@ -46,7 +57,10 @@ fn the_text_names_checks_pins_and_what_is_not_pinned() {
         "sandbox     landlock v7 (files)",
         "**/*.snap may change",
         "note        main.rs is named",
-        "Nothing was started.",
+        "pytest says: 2 tests in 2 files (checks/a.py, checks/b.py)",
+        "jest did not say which tests there are (exit code 1), asked with `jest --listTests`",
+        "unittest cannot be asked",
+        "No agent and no check was started",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }

@@ -1,4 +1,5 @@
-//! `ralph init`: writes a `ralph.toml` that fits the project, with the reasons as comments. Runs nothing of the project.
+//! `ralph init`: writes a `ralph.toml` that fits the project, with the reasons as comments. Asks the test runner of the suggested
+//! command for its tests, in the sandbox of checks; runs nothing else of the project.
 
 use std::fmt::Write as _;
 use std::fs::Permissions;
@@ -8,11 +9,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use ralph_checks::{Detection, Suggestion, detect};
-use ralph_model::{Timestamp, exit_code};
+use ralph_model::{AgentSpec, LoopConfig, Money, TestListing, Timestamp, exit_code};
 use ralph_workspace::exclude_ralph_folder;
 use ratatui_core::text::{Line, Span};
 use serde_json::json;
 
+use super::explain::said;
 use crate::args::InitArgs;
 use crate::page::Page;
 use crate::screen::Screen;
@@ -20,8 +22,7 @@ use crate::style::{TITLE, WARN};
 use ralph_config::trust::Question;
 use ralph_config::trust::shell_word;
 use ralph_config::{FILE_NAME, Key, Owner, RepositoryFile, schema};
-use ralph_host::Dirs;
-use ralph_host::existing_folder;
+use ralph_host::{Dirs, Host, existing_folder};
 
 /// Limits that let a first loop show something without costing much.
 const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, "5.00")];
@@ -29,6 +30,7 @@ const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, 
 /// Looks, writes, approves what it wrote, and says what to type next.
 pub(crate) async fn init(
     args: &InitArgs,
+    host: Option<&Host>,
     dirs: &Dirs,
     current: &Path,
     now: Timestamp,
@@ -73,6 +75,10 @@ pub(crate) async fn init(
         question.approve(&ralph_host::database::open(dirs).await?, now).await?;
     }
     let next = next_command(&detection, &workspace, current);
+    let listings = match (host, suggested_config(&detection, &workspace)) {
+        (Some(host), Some(config)) => host.list_tests(&config).await,
+        _ => Vec::new(),
+    };
     if args.json {
         let suggestion =
             |one: &Suggestion| json!({ "command": one.command, "why": one.why, "stack": one.stack.name() });
@@ -81,10 +87,11 @@ pub(crate) async fn init(
             "sha256": written.sha256(),
             "stacks": detection.stacks.iter().map(|stack| stack.name()).collect::<Vec<_>>(),
             "suggestions": detection.suggestions.iter().map(suggestion).collect::<Vec<_>>(),
+            "listings": listings,
             "next": next,
         }))?;
     } else {
-        screen.page(report(&path, &detection, &next))?;
+        screen.page(report(&path, &detection, &listings, &next))?;
     }
     Ok(exit_code::COMPLETED)
 }
@@ -186,12 +193,23 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-fn report(path: &Path, detection: &Detection, next: &str) -> Page {
+/// A loop with the suggested check: only the check and the place matter.
+pub(crate) fn suggested_config(detection: &Detection, workspace: &Path) -> Option<LoopConfig> {
+    let best = detection.suggestions.first()?;
+    let config =
+        LoopConfig::new(String::new(), 1, Money::ZERO, AgentSpec::command("", ""), workspace.to_str()?.to_owned());
+    Some(LoopConfig { verification_commands: vec![best.command.clone()], ..config })
+}
+
+fn report(path: &Path, detection: &Detection, listings: &[TestListing], next: &str) -> Page {
     let mut page = Page::default();
     page.line(match detection.suggestions.first() {
         Some(best) => Line::raw(format!("Found {}: `{}` ({})", best.stack.name(), best.command, best.why)),
         None => Line::styled("Found no way to verify this project: name one as verification_command", WARN),
     });
+    for listing in listings.iter().filter(|listing| !listing.command.is_empty()) {
+        page.line(format!("Protected while it decides: {}", said(listing)));
+    }
     page.line(format!("Wrote {}, approved for you", path.display()));
     page.line(Line::from(vec![Span::raw("Next: "), Span::styled(next.to_owned(), TITLE)]));
     page

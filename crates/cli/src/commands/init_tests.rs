@@ -29,7 +29,7 @@ impl Scene {
         change(&mut words);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen::new(&mut out, &mut err);
-        let code = init(&words, &self.dirs, self.folder.path(), Timestamp(1), &mut screen).await.unwrap();
+        let code = init(&words, None, &self.dirs, self.folder.path(), Timestamp(1), &mut screen).await.unwrap();
         (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 }

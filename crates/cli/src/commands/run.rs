@@ -29,7 +29,7 @@ pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -
         }
     };
     if args.explain {
-        return explain::explain(&resolved.config, around, args.screen, screen);
+        return explain::explain(&resolved.config, around, args.screen, screen).await;
     }
     for warning in warnings {
         screen.say(&format!("warning: {warning}"))?;

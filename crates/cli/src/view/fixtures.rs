@@ -161,6 +161,7 @@ fn start() -> StartPoint {
         pins: Vec::new(),
         runners: Some(vec!["jest".into()]),
         computed: Vec::new(),
+        listings: Vec::new(),
         sandbox: "landlock".into(),
     }
 }

@@ -18,7 +18,9 @@ use ralph_model::{
 use ralph_process::Stop;
 use ralph_verify::changes::defined_tests;
 use ralph_verify::confirm::holds_tests;
-use ralph_verify::expected::{TestChanges, chooses_tests, compare_with_baseline, judge_baseline, needs_defined};
+use ralph_verify::expected::{
+    DefinedTests, TestChanges, chooses_tests, compare_with_baseline, judge_baseline, needs_defined,
+};
 use ralph_verify::work::{is_left_alone, moved_work, needs_another_run};
 use ralph_view::Progress;
 use ralph_workspace::Placement;
@@ -31,7 +33,7 @@ use super::{Answer, Context, Start, WorkspaceState};
 use crate::error::Error;
 use crate::pinned::Looked;
 
-/// How many installed packages that changed a verdict names.
+/// How many installed packages that changed, and how many signs, a verdict names.
 const MAX_PACKAGES: usize = 50;
 
 /// Files that may choose among tests.
@@ -138,6 +140,7 @@ impl Context {
             tampered: looked.tampered,
             allowed: looked.allowed,
             packages: looked.packages.into_iter().take(MAX_PACKAGES).collect(),
+            signs: looked.signs.into_iter().take(MAX_PACKAGES).collect(),
             moved,
             beside,
             ..Verdict::new(tree, checks)
@@ -162,11 +165,24 @@ impl Context {
         let during = self.leave(env).await?;
         let Ran { mut checks, missing, tree, moved, beside } = ran?;
         looked.tampered.extend(during);
+        if checks.iter().all(|check| check.passed) {
+            let now = start.now.clone();
+            let add = move |ground: &mut WorkspaceState| match &ground.pinned {
+                Some(pinned) => pinned.look_outside(&ground.workspace, &now, &mut looked).map(|()| looked),
+                None => Ok(looked),
+            };
+            looked = self.with_workspace(add).await?;
+        }
         let earlier = |check: &CheckOutcome| before.check(&check.command).and_then(|before| before.tests.as_ref());
-        let defined = match checks.iter().any(|check| needs_defined(check, earlier(check))) {
+        let listed = self.listed_tests;
+        let defined = match checks.iter().any(|check| needs_defined(check, earlier(check), listed)) {
             true => self.with_workspace(|ground| ground.defined_tests()).await?,
             false => Vec::new(),
         };
+        // Which check runs what a runner listed is not known where several run tests.
+        let is_only = checks.iter().filter(|check| check.tests.is_some()).count() < 2;
+        let defined: Vec<DefinedTests> =
+            defined.into_iter().map(|file| DefinedTests { is_listed: file.is_listed && is_only, ..file }).collect();
         for check in &mut checks {
             let earlier = earlier(check);
             let changes = TestChanges { allowed: &looked.allowed, renamed: &looked.renamed, defined: &defined };
@@ -367,27 +383,31 @@ fn with_touched(mut paths: Vec<String>, stamps: &Stamps) -> Vec<String> {
 
 impl WorkspaceState {
     /// The tests that the pinned files of the start define, by their files; none where commands or settings choose among them.
-    fn defined_tests(&self) -> Result<Vec<(String, Vec<String>)>, Error> {
+    /// What a runner listed was chosen by it.
+    fn defined_tests(&self) -> Result<Vec<DefinedTests>, Error> {
         let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
         let mut defined = Vec::new();
-        if pinned.texts().iter().any(|text| chooses_tests(&text.text)) {
-            return Ok(defined);
-        }
+        let mut chooses = pinned.texts().iter().any(|text| chooses_tests(&text.text));
         for path in self.workspace.list(pinned.start())? {
             let is_settings = SETTINGS.iter().any(|name| path.rsplit('/').next() == Some(name));
             if !is_settings && !holds_tests(&path, pinned.pin(&path)) {
                 continue;
             }
             let content = self.workspace.file_at(pinned.start(), &path)?.unwrap_or_default();
-            if is_settings && String::from_utf8_lossy(&content).lines().any(chooses_tests) {
-                return Ok(Vec::new());
+            chooses |= is_settings && String::from_utf8_lossy(&content).lines().any(chooses_tests);
+            let listed = pinned.listed(&path);
+            let mut names = defined_tests(&path, &content);
+            let is_listed = listed.is_some();
+            let named = listed.filter(|listed| !listed.is_empty());
+            if let Some(named) = &named {
+                names.retain(|name| named.iter().any(|test| test.rsplit("::").next() == Some(name)));
             }
-            let names = defined_tests(&path, &content);
             if !names.is_empty() {
-                defined.push((path, names));
+                defined.push((named.is_some(), DefinedTests { path, names, is_listed }));
             }
         }
-        Ok(defined)
+        defined.retain(|(is_named, _)| *is_named || !chooses);
+        Ok(defined.into_iter().map(|(_, file)| file).collect())
     }
 
     /// What is not as a verdict over `tree` needs it.

@@ -4,7 +4,8 @@ use crate::pins::{Question, pins};
 fn computed(files: &[(&str, &str)], command: &str) -> Vec<String> {
     let little = Little::new(files);
     let commands = [command.to_owned()];
-    pins(&Question { sources: &little, commands: &commands, protect: &[], files: &little.files }).computed
+    pins(&Question { sources: &little, commands: &commands, protect: &[], files: &little.files, listings: &[] })
+        .computed
 }
 
 #[test]

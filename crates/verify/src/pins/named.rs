@@ -86,7 +86,7 @@ fn is_of_environment(simple: &Simple, at: usize, file: &str) -> bool {
 }
 
 /// A word that may be a file of the workspace, without its option.
-fn as_path(simple: &Simple, word: &str) -> Option<String> {
+pub(crate) fn as_path(simple: &Simple, word: &str) -> Option<String> {
     let word = match word.split_once('=') {
         Some((option, value)) if option.starts_with('-') => value,
         _ => word,

@@ -1,12 +1,12 @@
 //! Puts the pins of a workspace together. The order of pins is their meaning: see [`pins`].
 
-use ralph_model::{Pin, PinKind, Runner, TestLanguage};
+use ralph_model::{Pin, PinKind, Runner, TestLanguage, TestListing};
 
 use crate::pins::Sources;
 use crate::pins::expand::{Expanded, expand};
 use crate::pins::runner;
 use crate::pins::words::{Simple, commands};
-use crate::pins::{computed, named, programs, settings, stack};
+use crate::pins::{computed, listed, named, programs, settings, stack};
 
 /// What pins are asked about.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct Question<'a> {
     pub protect: &'a [String],
     /// All files of the snapshot of the loop's start, relative, separated by `/`.
     pub files: &'a [String],
+    /// What runners said of their tests.
+    pub listings: &'a [TestListing],
 }
 
 /// What a verdict depends on.
@@ -116,6 +118,7 @@ pub fn pins(question: &Question<'_>) -> Answer {
     let project = Project { sources: question.sources, files: question.files, runners, starts };
     let mut layers = Layers::default();
     stack::add_all(&project, &mut layers);
+    listed::add_all(&project, question.listings, &mut layers);
     named::add_all(&project, &texts, &mut layers);
     settings::add_all(&project, &texts, &mut layers);
     programs::add_search_path(question, &project, &mut layers);

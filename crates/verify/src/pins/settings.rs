@@ -89,7 +89,7 @@ const PRELOADS: [&str; 22] = [
     "--bootstrap",
 ];
 /// Configuration files of pytest.
-const OF_PYTEST: [&str; 7] =
+pub(crate) const OF_PYTEST: [&str; 7] =
     ["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml"];
 /// Endings that a name in the settings may leave out.
 const ENDINGS: [&str; 9] = ["", ".js", ".cjs", ".mjs", ".ts", ".mts", ".json", "/index.js", "/index.ts"];

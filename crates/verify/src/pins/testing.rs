@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ralph_model::PinKind;
+use ralph_model::{PinKind, Runner, TestListing};
 
 use super::{Answer, PinSet, Program, Question, Sources, pins};
 
@@ -16,6 +16,7 @@ pub(crate) struct Little {
     path: String,
     missing: Vec<String>,
     pub(crate) protect: Vec<String>,
+    listings: Vec<TestListing>,
 }
 
 impl Little {
@@ -26,6 +27,7 @@ impl Little {
             path: "/usr/bin:/bin".into(),
             missing: Vec::new(),
             protect: Vec::new(),
+            listings: Vec::new(),
         };
         for (path, text) in files {
             little.write(path, text);
@@ -45,6 +47,14 @@ impl Little {
     /// On a machine that does not have these programs.
     pub(crate) fn without(mut self, programs: &[&str]) -> Self {
         self.missing = programs.iter().map(|program| (*program).to_owned()).collect();
+        self
+    }
+
+    /// Where a runner says that these are its test files.
+    pub(crate) fn listed(mut self, runner: Runner, files: &[&str]) -> Self {
+        let tests = files.iter().map(|file| ((*file).to_owned(), Vec::new())).collect();
+        let (command, failed) = (runner.name().to_owned(), String::new());
+        self.listings.push(TestListing { runner, command, tests, failed });
         self
     }
 
@@ -68,7 +78,7 @@ impl Little {
     }
 
     pub(crate) fn question<'a>(&'a self, commands: &'a [String]) -> Question<'a> {
-        Question { sources: self, commands, protect: &self.protect, files: &self.files }
+        Question { sources: self, commands, protect: &self.protect, files: &self.files, listings: &self.listings }
     }
 
     /// What counts for each path, in the words of a table: `Frozen`, `-`.

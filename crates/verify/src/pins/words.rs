@@ -13,6 +13,8 @@ pub(crate) struct Simple {
     pub(crate) words: Vec<String>,
     /// Whether it stands in a script rather than in a command, a recipe or an entry of a manifest.
     pub(crate) in_script: bool,
+    /// What is assigned before the program: `CI=1`.
+    pub(crate) variables: Vec<String>,
 }
 
 /// Words of the shell's own grammar that stand before a command.
@@ -138,6 +140,7 @@ impl Splitter {
         self.end_word();
         let words = std::mem::take(&mut self.words);
         let skip = words.iter().take_while(|word| KEYWORDS.contains(&word.as_str()) || is_assignment(word)).count();
+        let variables = words.iter().take(skip).filter(|word| is_assignment(word)).cloned().collect();
         let words: Vec<String> = words.into_iter().skip(skip).collect();
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             [] => {}
@@ -146,7 +149,7 @@ impl Splitter {
                     self.folder = folder;
                 }
             }
-            _ => self.commands.push(Simple { folder: self.folder.clone(), words, in_script: false }),
+            _ => self.commands.push(Simple { folder: self.folder.clone(), words, in_script: false, variables }),
         }
     }
 }
@@ -179,7 +182,7 @@ impl Simple {
             }
             words = &words[start..];
         }
-        Self { folder, words: words.to_vec(), in_script: self.in_script }
+        Self { folder, words: words.to_vec(), ..self.clone() }
     }
 
     /// The program's name without its folder.

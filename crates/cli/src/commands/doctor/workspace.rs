@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use ralph_checks::{detect, first_word_missing};
-use ralph_model::{AgentSpec, LoopConfig, Money};
 use ralph_runtime::{Home, plan};
 use ralph_store::{Filter, RunStatus, StoreHandle};
 use ralph_workspace::{Repository, holder};
 
 use super::{Finding, Subject};
 use crate::commands::explain;
+use crate::commands::init::suggested_config;
 use crate::screen::counted;
 use ralph_config::RepositoryFile;
 use ralph_config::trust::Question;
@@ -93,14 +93,8 @@ fn verification(subject: &Subject<'_>, workspace: &Path) -> Finding {
 
 /// What the verdict of the suggested check would depend on.
 fn protection(subject: &Subject<'_>, workspace: &Path) -> Option<Finding> {
-    let best = detect(workspace).suggestions.into_iter().next()?;
-    // Only the check and the place matter here.
-    let agent = AgentSpec::command("", "");
-    let config = LoopConfig {
-        verification_commands: vec![best.command.clone()],
-        ..LoopConfig::new(String::new(), 1, Money::ZERO, agent, workspace.to_str()?.to_owned())
-    };
-    let plan = plan(&config, &subject.environment, &explain::files(workspace));
+    let config = suggested_config(&detect(workspace), workspace)?;
+    let plan = plan(&config, &subject.environment, &explain::files(workspace), &[]);
     let runners = if plan.runners.is_empty() { "no known runner".to_owned() } else { plan.runners.join(", ") };
     let detail = format!(
         "{}, by {}; {runners}",

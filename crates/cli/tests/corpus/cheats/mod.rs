@@ -1,10 +1,13 @@
 //! Agents that leave the bug where it is and make the checks pass.
 
+mod adversary;
 mod caches;
+mod forms;
 mod go;
 mod hidden;
 mod javascript;
 mod languages;
+mod listed;
 mod loaded;
 mod outside;
 mod programs;
@@ -41,6 +44,9 @@ pub fn all() -> Vec<Case> {
         words::cases(),
         untouched::cases(),
         loaded::cases(),
+        forms::cases(),
+        listed::cases(),
+        adversary::cases(),
     ]
     .into_iter()
     .flatten()

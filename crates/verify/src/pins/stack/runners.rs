@@ -25,7 +25,7 @@ struct Row {
 const NOTHING: Row =
     Row { runner: Runner::Bats, tests: &[], steering: &[], existing: &[], shadows: &[], installed: &[] };
 
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 13] = [
     Row {
         runner: Runner::Rspec,
         tests: &["/spec/", "*_spec.rb"],
@@ -124,6 +124,7 @@ const ROWS: [Row; 12] = [
         steering: &["ava.config.*"],
         ..NOTHING
     },
+    Row { runner: Runner::NodeTest, tests: &["{*-test,*_test,test-*,test}.{js,cjs,mjs,ts,cts,mts}"], ..NOTHING },
     Row { runner: Runner::Tape, tests: &["/test.{js,cjs,mjs}"], ..NOTHING },
     Row { runner: Runner::Tap, tests: &["/test.{js,cjs,mjs,ts}"], steering: &[".taprc", ".tap/**"], ..NOTHING },
     Row { runner: Runner::Bats, tests: &["*.bats", "test_helper/", "/test/", "/tests/"], ..NOTHING },

@@ -1,0 +1,79 @@
+use ralph_model::{AgentSpec, Money};
+
+use super::*;
+
+/// A home with an environment of poetry, unpacked sources of Cargo and Go, and an environment that nobody may write.
+struct Scene {
+    folder: tempfile::TempDir,
+    config: LoopConfig,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        // Not below a folder that everybody may write.
+        let folder =
+            tempfile::tempdir_in(std::env::var_os("CARGO_TARGET_TMPDIR").unwrap_or_else(|| ".".into())).unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let workspace = home.join("work").to_string_lossy().into_owned();
+        let agent = AgentSpec::command("helper", "./helper");
+        let config = LoopConfig::new("Fix it".into(), 1, Money::ZERO, agent, workspace);
+        let environment = vec![("HOME".into(), home.into_os_string())];
+        let scene = Self { folder, config, environment };
+        scene.write(".cache/pypoetry/virtualenvs/calc-abc-py3.12/lib/python3.12/site-packages/six.py", "six = 6\n");
+        scene.write(".cargo/registry/src/index-1/itoa-1.0.0/src/lib.rs", "pub fn a() {}\n");
+        scene.write("go/pkg/mod/github.com/!burnt!sushi/toml@v1.0.0/toml.go", "package toml\n");
+        scene.write(".local/share/virtualenvs/calc/lib/python3.12/site-packages/six.py", "six = 6\n");
+        scene.write(
+            "work/Cargo.lock",
+            "[[package]]\nname = \"itoa\"\nversion = \"1.0.0\"\nsource = \"registry+https://example.invalid\"\n",
+        );
+        scene.write(
+            "work/go.sum",
+            "github.com/BurntSushi/toml v1.0.0 h1:x\ngithub.com/BurntSushi/toml v1.0.0/go.mod h1:y\n",
+        );
+        scene
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().canonicalize().unwrap().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn packages(&self) -> Packages {
+        let text = Expanded { text: "poetry run pytest".into(), from: None, folder: String::new() };
+        packages(&self.config, &self.environment, &[text])
+    }
+}
+
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn what_an_agent_may_write_is_watched_and_nothing_else() {
+    let mut scene = Scene::new();
+    let known: Vec<PathBuf> = scene.packages().into_keys().collect();
+    assert_eq!(names(&known), ["six.py", "itoa-1.0.0", "toml@v1.0.0"]);
+    let hidden = scene.folder.path().canonicalize().unwrap().join(".local/share/virtualenvs/calc");
+    scene.environment.push(("VIRTUAL_ENV".into(), hidden.into_os_string()));
+    assert_eq!(scene.packages().len(), 3, "no agent can write there");
+    scene.config.sandbox = Sandboxing::Off;
+    assert_eq!(scene.packages().len(), 4);
+}
+
+#[test]
+fn another_content_is_a_change_and_another_time_is_none() {
+    let scene = Scene::new();
+    let before = scene.packages();
+    assert_eq!(changed(&before), Vec::<PathBuf>::new());
+    scene.write(".cargo/registry/src/index-1/itoa-1.0.0/src/lib.rs", "pub fn a() {}\n");
+    assert_eq!(changed(&before), Vec::<PathBuf>::new(), "it was only written again");
+    scene.write(".cargo/registry/src/index-1/itoa-1.0.0/src/lib.rs", "pub fn b() {}\n");
+    scene.write("go/pkg/mod/github.com/!burnt!sushi/toml@v1.0.0/new.go", "package toml\n");
+    let installed = ".cache/pypoetry/virtualenvs/calc-abc-py3.12/lib/python3.12/site-packages";
+    scene.write(&format!("{installed}/more.py"), "");
+    scene.write(&format!("{installed}/start.pth"), "import os\n");
+    assert_eq!(names(&changed(&before)), ["itoa-1.0.0", "toml@v1.0.0", "start.pth"]);
+}
