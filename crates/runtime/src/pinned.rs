@@ -296,7 +296,7 @@ impl Pinned {
         Ok(looked)
     }
 
-    /// Where a test file of the start lies now, under its own name and with its own content.
+    /// Where a test file of the start lies now, with all that was in it and under a name of the same kind.
     fn moved_to(&self, workspace: &Workspace, tree: &TreeHash, path: &str) -> Result<Option<String>, Error> {
         let is_frozen = |path: &str| self.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
         let Some(before) = workspace.file_at(&self.start, path)?.filter(|_| is_code(path) && is_frozen(path)) else {
@@ -304,10 +304,11 @@ impl Pinned {
         };
         for change in workspace.changes(&self.start, tree)? {
             let is_candidate = change.kind == ChangeKind::Added
-                && change.path.rsplit('/').next() == path.rsplit('/').next()
+                && expected::is_named_alike(path, &change.path)
                 && change.path.split('/').next() == path.split('/').next()
                 && is_frozen(&change.path);
-            if is_candidate && workspace.file_at(tree, &change.path)?.as_ref() == Some(&before) {
+            let keeps_all = |now: Vec<u8>| now == before || additions::refused_addition(path, &before, &now).is_none();
+            if is_candidate && workspace.file_at(tree, &change.path)?.is_some_and(keeps_all) {
                 return Ok(Some(change.path));
             }
         }

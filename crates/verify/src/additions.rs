@@ -11,12 +11,14 @@
 //! A new test is free in what it does while it runs, as one in a new file is, except that it may not plainly change what the
 //! old tests use. Code in which an addition could help the old one, such as a block that has to raise, stays as it is.
 
+mod alike;
+mod asides;
 mod reach;
 mod small;
 
 use std::collections::HashSet;
 
-use crate::syntax::{Source, marks, readable};
+use crate::syntax::{Source, is_directive, marks, readable};
 use small::used;
 
 /// Fixtures of pytest that change nothing for the others.
@@ -182,20 +184,23 @@ impl<'s> Pair<'s> {
     pub(crate) fn extends(&self, old: usize, new: usize) -> bool {
         let (before, now) = (&self.old.nodes[old], &self.new.nodes[new]);
         if before.kind != now.kind {
-            return false;
+            return self.is_alike(old, new);
         }
         if before.children.is_empty() && now.children.is_empty() {
             let more_names = || {
                 self.old.has(old, marks::NAMES_LIST)
                     && is_subsequence(&names_in(self.old.raw(old)), &names_in(self.new.raw(new)))
             };
-            return self.old.token(old) == self.new.token(new) || more_names();
+            return self.old.token(old) == self.new.token(new) || more_names() || self.is_newer_name(old, new);
         }
         if self.old.has(old, marks::DECORATOR | marks::CLOSED) != self.new.has(new, marks::DECORATOR | marks::CLOSED) {
             return false;
         }
-        if self.has_message(old, new) || self.has_more_tagged_rows(old, new) {
+        if self.differs_in_message(old, new) || self.says_more(old, new) || self.has_more_tagged_rows(old, new) {
             return true;
+        }
+        if before.kind == "decorated_definition" && now.children.len() > before.children.len() {
+            return self.is_marked(old, new);
         }
         match self.room(old, new) {
             Some(Room::Names) => self.names_grow(old, new),
@@ -296,27 +301,44 @@ impl<'s> Pair<'s> {
             children.filter(|child| !(is_top && small::is_import(source, *child))).collect()
         };
         let before = rest(self.old, old);
-        let mut next = 0;
-        let mut behind_comment = false;
-        for child in &rest(self.new, new) {
+        self.grows_through(&before, 0, &rest(self.new, new), room, old) == Some(before.len())
+    }
+
+    /// How many of the old children there are up to the end of the new ones; nothing where something else is among them.
+    fn grows_through(&self, before: &[usize], from: usize, now: &[usize], room: Room, old: usize) -> Option<usize> {
+        let mut next = from;
+        let (mut behind_comment, mut behind_new_comment) = (false, false);
+        for child in now {
             if before.get(next).is_some_and(|first| self.extends(*first, *child)) {
+                if behind_new_comment {
+                    return None;
+                }
                 behind_comment = self.new.is_comment(*child);
                 next += 1;
+                continue;
+            }
+            if let Some(reached) = self.grows_inside(before, next, *child, room, old) {
+                next = reached;
                 continue;
             }
             let is_last = before[next..].iter().all(|rest| !self.old.nodes[*rest].is_named);
             // Nothing comes between a comment for a tool and what it is for.
             if behind_comment || !self.is_welcome(*child, room, is_last, old) {
-                return false;
+                return None;
             }
+            behind_new_comment = self.new.is_comment(*child) && !self.is_setting(*child, false);
         }
-        next == before.len()
+        Some(next)
     }
 
     fn is_welcome(&self, at: usize, room: Room, is_last: bool, within: usize) -> bool {
         let new = self.new;
+        if matches!(room, Room::Suite) && self.is_setting(at, is_last) {
+            return true;
+        }
         if new.is_comment(at) {
-            return false;
+            // It says something about a new test of PHP.
+            return matches!(room, Room::Suite) && new.language.extensions == ["php"] && !is_directive(new.raw(at));
         }
         let is_mark = !new.nodes[at].is_named && new.is_leaf(at);
         let place = |last: bool| if is_last && last { Place::End } else { Place::Between };
@@ -349,23 +371,9 @@ impl<'s> Pair<'s> {
             }
             Room::Params => {
                 let names: Vec<usize> = new.walk(at).filter(|leaf| new.is_name(*leaf)).collect();
-                names.iter().all(|name| self.is_fresh(new.raw(*name)) && self.is_given(*name))
+                names.iter().all(|name| self.is_new_in(new.raw(*name), within) && self.is_given(*name))
             }
         }
-    }
-
-    /// Whether a new parameter comes from the parametrisation of the test, or from a fixture that changes nothing.
-    fn is_given(&self, parameter: usize) -> bool {
-        let new = self.new;
-        let name = new.raw(parameter);
-        let is_python = new.ancestors(parameter).any(|up| new.nodes[up].kind == "function_definition");
-        let named = |up: usize| {
-            new.marked(up, marks::NAMES_LIST)
-                .any(|names| new.is_leaf(names) && names_in(new.raw(names)).contains(&name))
-        };
-        !is_python
-            || FIXTURES.contains(&name)
-            || new.ancestors(parameter).any(|up| new.nodes[up].kind == "decorated_definition" && named(up))
     }
 
     fn is_fresh(&self, name: &str) -> bool {
@@ -377,7 +385,8 @@ impl<'s> Pair<'s> {
         let new = self.new;
         self.own_names(at).all(|name| {
             let text = new.raw(name).trim_start_matches(':');
-            (self.is_fresh(text) || self.is_imported_again(name)) && !new.has(name, marks::RESERVED)
+            (self.is_fresh(text) || self.is_imported_again(name))
+                && (!new.has(name, marks::RESERVED) || self.is_from_known_library(name))
         })
     }
 
@@ -431,7 +440,11 @@ impl<'s> Pair<'s> {
             return false;
         }
         let is_private = || (name.starts_with('_') && is_function) || new.raw(at).trim_start().starts_with("private");
-        if in_class && !is_test && !is_hook && !is_private() && !self.is_member_of_python(at, name, is_function) {
+        if in_class && !is_test && !is_hook && !is_private() && !self.is_member(at, name, is_function) {
+            return false;
+        }
+        let is_around = is_hook || self.is_around_tests(at);
+        if is_around && (self.ends_tests(at) || self.stubs(at)) {
             return false;
         }
         let receivers = new.marked(at, marks::RECEIVER).all(|receiver| self.types.contains(new.raw(receiver)));
@@ -440,7 +453,7 @@ impl<'s> Pair<'s> {
             && self.loop_only_defines(at)
             && self.has_new_title(at, suite)
             && !self.exits(at)
-            && self.is_harmless(at, Place::Free)
+            && self.is_harmless(at, if is_around { Place::End } else { Place::Free })
     }
 
     /// Whether the body of a new class or block does nothing but define: it runs as soon as the file is loaded.
@@ -476,7 +489,11 @@ impl<'s> Pair<'s> {
         if self.exits(at) || !self.is_harmless(at, place) {
             return false;
         }
-        place != Place::Between || self.is_assertion(at) || self.is_declaration(at) || self.holds_assertions(at)
+        place != Place::Between
+            || self.is_assertion(at)
+            || self.is_declaration(at)
+            || self.holds_assertions(at)
+            || self.is_aside(at)
     }
 
     fn is_assertion(&self, at: usize) -> bool {

@@ -768,6 +768,8 @@ fn go_nothing_comes_between_a_comment_for_tools_and_what_it_is_for() {
     ]);
 }
 
+#[path = "edits_tests.rs"]
+mod edits;
 #[path = "honest_tests.rs"]
 mod honest;
 

@@ -115,6 +115,21 @@ pub fn renamed(old: &str, new: &str) -> Vec<(String, String)> {
     pairs
 }
 
+/// Whether a file has the name of another, or one that says in the same way that it holds tests: `test_a.py` and `test_b.py`.
+#[must_use]
+pub fn is_named_alike(old: &str, new: &str) -> bool {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let (old, new) = (name(old), name(new));
+    let ending = |name: &str| name.split_once('.').map_or(String::new(), |(_, ending)| ending.to_owned());
+    let affixes = |name: &str| {
+        let stem = name.split('.').next().unwrap_or_default();
+        (stem.starts_with("test_"), stem.ends_with("_test") || stem.ends_with("_spec"))
+    };
+    let says_so =
+        affixes(&old) != (false, false) || ["test.", "spec."].iter().any(|word| ending(&old).starts_with(word));
+    old == new || (says_so && affixes(&old) == affixes(&new) && ending(&old) == ending(&new))
+}
+
 /// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
 pub fn module_of(path: &str) -> String {
     let inside = path.rsplit_once("src/").map_or(path, |(_, inside)| inside);

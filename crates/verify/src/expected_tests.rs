@@ -70,3 +70,20 @@ fn tests_of_files_that_could_not_be_loaded_have_to_run() {
         assert_eq!(chooses_tests(text), chooses, "{text}");
     }
 }
+
+#[test]
+fn a_file_is_named_alike_where_it_says_in_the_same_way_that_it_holds_tests() {
+    for (old, new, expected) in [
+        ("tests/test_a.py", "tests/unit/test_b.py", true),
+        ("tests/a_test.go", "tests/b_test.go", true),
+        ("src/a.test.ts", "src/b/c.test.ts", true),
+        ("tests/helpers.py", "tests/deep/helpers.py", true),
+        ("tests/helpers.py", "tests/other.py", false),
+        ("tests/test_a.py", "tests/a.py", false),
+        ("src/a.test.ts", "src/a.ts", false),
+        ("src/a.test.ts", "src/b.spec.ts", false),
+        ("tests/test_a.py", "tests/test_a.txt", false),
+    ] {
+        assert_eq!(is_named_alike(old, new), expected, "{old} {new}");
+    }
+}

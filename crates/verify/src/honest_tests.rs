@@ -337,7 +337,10 @@ describe('cart', () => {
                 "        cart.total = 1;\n        assertEquals(1, cart.total());\n",
             ),
             ("    @ParameterizedTest", "    static void assertEquals(int a, int b) {\n    }\n\n    @ParameterizedTest"),
-            ("    @ParameterizedTest", "    @BeforeEach\n    void fake() {\n    }\n\n    @ParameterizedTest"),
+            (
+                "    @ParameterizedTest",
+                "    @BeforeEach\n    void fake() {\n        Assumptions.abort();\n    }\n\n    @ParameterizedTest",
+            ),
         ],
     },
     Case {

@@ -178,6 +178,8 @@ pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
     pub(crate) nodes: Vec<Node>,
     pub(crate) language: &'static Language,
+    /// Nodes that were left out, each with the part that is in its place.
+    lifted: HashMap<usize, usize>,
 }
 
 /// Whether a comment tells a tool what to do.
@@ -215,7 +217,26 @@ pub(crate) fn is_directive(comment: &str) -> bool {
         "biome-ignore",
     ];
     let lower = comment.to_lowercase();
+    // Everybody reads sources so.
+    let lower = lower.replace("coding: utf-8", "").replace("coding:utf-8", "").replace("coding=utf-8", "");
     STARTS.iter().any(|start| lower.starts_with(start)) || WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// What a comment tells PHPUnit about the test behind it: which rows it gets, and what it depends on.
+fn annotations(comment: &str) -> impl Iterator<Item = &str> {
+    const STEERING: [&str; 9] = [
+        "@dataProvider",
+        "@test",
+        "@depends",
+        "@requires",
+        "@before",
+        "@after",
+        "@runIn",
+        "@expected",
+        "@doesNotPerform",
+    ];
+    let lines = comment.lines().map(|line| line.trim_matches(['/', '*', ' ', '\t']));
+    lines.filter(|line| STEERING.iter().any(|word| line.starts_with(word)))
 }
 
 /// The text of a file, if it is one, short enough, and means the same to every reader of lines.
@@ -248,7 +269,7 @@ impl<'a> Source<'a> {
         if tree.root_node().has_error() && errors == Errors::Refuse {
             return None;
         }
-        let mut source = Self { text, nodes: Vec::new(), language };
+        let mut source = Self { text, nodes: Vec::new(), language, lifted: HashMap::new() };
         let places = source.build(&tree)?;
         source.mark(query, &tree, &places);
         Some(source)
@@ -339,6 +360,7 @@ impl<'a> Source<'a> {
         is_directive(comment)
             || (self.language.extensions == ["go"] && (in_example() || self.text.contains("import \"C\"")))
             || (self.language.extensions == ["rs"] && self.has_doc_tests(comment))
+            || (self.language.extensions == ["php"] && annotations(comment).next().is_some())
     }
 
     /// Code in the documentation of Rust is tested.
@@ -381,7 +403,11 @@ impl<'a> Source<'a> {
             for capture in found.captures() {
                 let index = usize::try_from(capture.index).unwrap_or(usize::MAX);
                 if let (Some(place), Some(bit)) = (places.get(&capture.node.id()), bits.get(index)) {
-                    self.nodes[*place].marks |= bit;
+                    let mut place = Some(place);
+                    while let Some(at) = place {
+                        self.nodes[*at].marks |= bit;
+                        place = self.lifted.get(at);
+                    }
                 }
             }
         }
@@ -428,12 +454,19 @@ impl<'a> Source<'a> {
     /// A token for comparing: strings by their value, comments with single blanks.
     pub(crate) fn token(&self, at: usize) -> String {
         let text = self.raw(at);
+        if self.is_comment(at) && self.language.extensions == ["php"] && !is_directive(text) {
+            return annotations(text).collect::<Vec<_>>().join("\n");
+        }
         if self.is_comment(at) {
             let before = self.text[..self.nodes[at].start].trim_end_matches([' ', '\t']);
             let gap = if self.language.extensions == ["go"] && before.ends_with("\n\n") { "\n" } else { "" };
             return format!("{gap}{}", text.split_whitespace().collect::<Vec<_>>().join(" "));
         }
-        let quotes_are_alike = ["py", "js"].iter().any(|like| self.language.extensions.contains(like));
+        let quotes_are_alike = match self.language.extensions[0] {
+            "py" | "js" => true,
+            "rb" => !text.contains(['\\', '#']),
+            _ => false,
+        };
         match quotes_are_alike && self.language.strings.contains(&self.nodes[at].kind) {
             true => normal_string(text),
             false => text.to_owned(),

@@ -28,9 +28,14 @@ impl Pair<'_> {
             let parent = new.nodes[exit].parent;
             new.has(exit, marks::TEST) || new.has(parent, marks::DEFINE | marks::DECORATOR)
         };
-        new.marked(at, marks::EXIT).filter(|exit| !is_test(*exit)).any(|exit| {
-            !new.ancestors(exit).take_while(|up| *up != new.nodes[at].parent).any(|up| new.has(up, marks::FUNCTION))
-        })
+        let inside = |exit: usize| new.ancestors(exit).take_while(|up| *up != new.nodes[at].parent);
+        let is_deferred = |exit: usize| {
+            !new.nodes[exit].kind.starts_with("return")
+                && inside(exit).any(|up| new.nodes[up].kind == "defer_statement")
+        };
+        new.marked(at, marks::EXIT)
+            .filter(|exit| !is_test(*exit))
+            .any(|exit| is_deferred(exit) || !inside(exit).any(|up| new.has(up, marks::FUNCTION)))
     }
 
     /// Whether new code leaves alone what the old code uses, as far as that can be seen.
@@ -90,6 +95,9 @@ impl Pair<'_> {
         if name == "process" && place == Place::Free && member.is_some_and(|member| new.raw(member) == "env") {
             return true;
         }
+        if name == "_" && new.language.extensions == ["go"] {
+            return true;
+        }
         if new.has(root, marks::SHARED) || (!new.is_name(root) && !is_self) {
             return false;
         }
@@ -98,7 +106,9 @@ impl Pair<'_> {
             (Place::Between, None) => !self.used.contains(name),
             (Place::End, _) if is_self => member_is_fresh(),
             (Place::Free, _) if is_self => true,
-            (Place::End | Place::Free, Some(_)) => own.contains(name) || !self.bound.contains(name),
+            (Place::End | Place::Free, Some(_)) => {
+                own.contains(name) || !self.bound.contains(name) || self.is_parameter(root)
+            }
             (Place::End | Place::Free, None) if is_python => {
                 let in_function = new.ancestors(root).any(|up| new.has(up, marks::FUNCTION));
                 in_function || !self.used.contains(name)
@@ -108,6 +118,17 @@ impl Pair<'_> {
                 own.contains(name) || is_local || (!self.used.contains(name) && !self.old_binds(name))
             }
         }
+    }
+
+    /// Whether a name is that of a parameter of a function around it.
+    fn is_parameter(&self, name: usize) -> bool {
+        let new = self.new;
+        let is_named = |list: &usize| {
+            new.nodes[*list].kind.contains("parameter")
+                && new.walk(*list).any(|leaf| new.is_name(leaf) && new.raw(leaf) == new.raw(name))
+        };
+        let mut functions = new.ancestors(name).filter(|up| new.has(*up, marks::FUNCTION));
+        functions.any(|function| new.nodes[function].children.iter().any(is_named))
     }
 
     /// Whether the old file binds a name for all of its code.

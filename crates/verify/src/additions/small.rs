@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{Pair, Place, Room, is_plain_name, names_in};
+use super::{FIXTURES, Pair, Place, Room, is_plain_name, names_in};
 use crate::syntax::{Source, marks};
 
 /// Names that classes of tests inherit from their runner.
-const INHERITED: [&str; 14] = [
+const INHERITED: [&str; 12] = [
     "run",
     "debug",
     "id",
@@ -14,8 +14,6 @@ const INHERITED: [&str; 14] = [
     "skipTest",
     "subTest",
     "failureException",
-    "maxDiff",
-    "longMessage",
     "addCleanup",
     "doCleanups",
     "countTestCases",
@@ -23,11 +21,18 @@ const INHERITED: [&str; 14] = [
     "shortDescription",
 ];
 /// What a runner calls around the tests of a class: in the confirming run the old tests have to pass without it.
-const HOOKS: [&str; 8] = [
+const HOOKS: [&str; 15] = [
     "setUp",
     "tearDown",
     "setUpClass",
     "tearDownClass",
+    "setUpTestData",
+    "asyncSetUp",
+    "asyncTearDown",
+    "setUpBeforeClass",
+    "tearDownAfterClass",
+    "setup",
+    "teardown",
     "setup_method",
     "teardown_method",
     "setup_class",
@@ -35,7 +40,14 @@ const HOOKS: [&str; 8] = [
 ];
 
 pub(super) fn is_import(source: &Source<'_>, at: usize) -> bool {
-    matches!(source.nodes[at].kind, "import_statement" | "import_from_statement" | "future_import_statement")
+    let kinds = [
+        "import_statement",
+        "import_from_statement",
+        "future_import_statement",
+        "import_declaration",
+        "namespace_use_declaration",
+    ];
+    kinds.contains(&source.nodes[at].kind)
 }
 
 /// Names that a source uses anywhere, also in strings that are lists of names.
@@ -70,8 +82,29 @@ pub(super) fn used<'s>(source: &'s Source<'s>) -> HashSet<&'s str> {
 }
 
 impl Pair<'_> {
-    fn is_python(&self) -> bool {
+    pub(super) fn is_python(&self) -> bool {
         self.new.nodes[Source::ROOT].kind == "module"
+    }
+
+    /// Whether a new parameter hides nothing from the function that it is for.
+    pub(super) fn is_new_in(&self, name: &str, params: usize) -> bool {
+        let function = self.old.nodes[params].parent;
+        let is_used = |at: usize| self.old.is_name(at) && self.old.raw(at) == name;
+        self.is_fresh(name) || (!self.is_python() && is_plain_name(name) && !self.old.walk(function).any(is_used))
+    }
+
+    /// Whether a new parameter comes from the parametrisation of the test, or from a fixture that changes nothing.
+    pub(super) fn is_given(&self, parameter: usize) -> bool {
+        let new = self.new;
+        let name = new.raw(parameter);
+        let is_python = new.ancestors(parameter).any(|up| new.nodes[up].kind == "function_definition");
+        let named = |up: usize| {
+            new.marked(up, marks::NAMES_LIST)
+                .any(|names| new.is_leaf(names) && names_in(new.raw(names)).contains(&name))
+        };
+        !is_python
+            || FIXTURES.contains(&name)
+            || new.ancestors(parameter).any(|up| new.nodes[up].kind == "decorated_definition" && named(up))
     }
 
     /// A string alone means nothing in Python.
@@ -115,30 +148,6 @@ impl Pair<'_> {
         })
     }
 
-    /// Whether an assertion is as it was, with a text behind it that is shown when it fails.
-    pub(super) fn has_message(&self, old: usize, new: usize) -> bool {
-        let (before, now) = (&self.old.nodes[old], &self.new.nodes[new]);
-        let (count, more) = (before.children.len(), now.children.len());
-        if more != count + 2 || count < 2 {
-            return false;
-        }
-        let is_text = |at: usize| self.new.is_leaf(at) && self.new.nodes[at].kind.contains("string");
-        let same =
-            |upto: usize| before.children[..upto].iter().zip(&now.children).all(|(old, new)| self.extends(*old, *new));
-        if before.kind == "assert_statement" {
-            let message = now.children[more - 1];
-            return same(count) && !self.exits(message) && self.is_harmless(message, Place::Free);
-        }
-        let parent = before.parent;
-        let callee = self.old.raw(parent);
-        let asserts = callee.split(['(', '!']).next().is_some_and(|name| name.to_ascii_lowercase().contains("assert"));
-        asserts
-            && matches!(before.kind, "argument_list" | "arguments" | "token_tree")
-            && self.new.raw(now.children[count - 1]) == ","
-            && is_text(now.children[count])
-            && same(count - 1)
-    }
-
     /// Whether only `async` was put before the function of a test.
     pub(super) fn became_async(&self, old: usize, new: usize) -> bool {
         let (before, now) = (&self.old.nodes[old], &self.new.nodes[new]);
@@ -176,13 +185,16 @@ impl Pair<'_> {
     pub(super) fn names_grow(&self, old: usize, new: usize) -> bool {
         let split = |source: &Source<'_>, at: usize| -> (Vec<usize>, Vec<usize>) {
             let children = source.nodes[at].children.iter().copied().filter(|child| source.raw(*child) != ",");
-            children.partition(|child| source.marked(*child, marks::DEFINED).next().is_some())
+            // In Go the paths of imports are names, and those are not marked.
+            let is_name = |child: &usize| {
+                source.nodes[*child].kind == "import_spec" || source.marked(*child, marks::DEFINED).next().is_some()
+            };
+            children.partition(is_name)
         };
         let ((names, rest), (new_names, new_rest)) = (split(self.old, old), split(self.new, new));
         let is_kept =
             |name: &usize| new_names.iter().any(|other| self.extends(*name, *other)) || self.is_unused(self.old, *name);
         let is_old = |other: &usize| names.iter().any(|name| self.extends(*name, *other));
-        // In Go the paths of imports are names, and those are not marked.
         if names.is_empty() {
             return self.grows(old, new, Room::Names);
         }
@@ -195,11 +207,13 @@ impl Pair<'_> {
     /// Whether no code of the new file uses what a node of the old one binds.
     fn is_unused(&self, old: &Source<'_>, at: usize) -> bool {
         let new = self.new;
-        old.marked(at, marks::DEFINED).all(|name| {
-            let is_use =
-                |leaf: usize| new.is_name(leaf) && new.raw(leaf) == old.raw(name) && !new.has(leaf, marks::DEFINED);
-            !new.walk(Source::ROOT).any(is_use)
-        })
+        let mut names = old.marked(at, marks::DEFINED).peekable();
+        names.peek().is_some()
+            && names.all(|name| {
+                let is_use =
+                    |leaf: usize| new.is_name(leaf) && new.raw(leaf) == old.raw(name) && !new.has(leaf, marks::DEFINED);
+                !new.walk(Source::ROOT).any(is_use)
+            })
     }
 
     /// Whether the imports at the top are all there in any order, apart from those that nothing uses any more.
@@ -208,13 +222,27 @@ impl Pair<'_> {
             source.nodes[Source::ROOT].children.iter().copied().filter(|child| is_import(source, *child)).collect()
         };
         let (before, now) = (imports(self.old), imports(self.new));
-        let binds = |at: usize| self.old.marked(at, marks::DEFINED).next().is_some();
-        let is_kept = |old: &usize| {
-            now.iter().any(|new| self.extends(*old, *new)) || (binds(*old) && self.is_unused(self.old, *old))
+        let bound = |source: &Source<'_>, all: &[usize]| -> HashSet<String> {
+            all.iter().flat_map(|at| bindings(source, *at)).map(|(what, _)| what).collect()
         };
-        let is_old = |new: &usize| before.iter().any(|old| self.extends(*old, *new));
-        before.iter().all(is_kept)
-            && now.iter().all(|new| is_old(new) || self.is_welcome(*new, Room::Suite, false, Source::ROOT))
+        let (old_names, new_names) = (bound(self.old, &before), bound(self.new, &now));
+        let is_kept = |old: &usize| {
+            let names = bindings(self.old, *old);
+            now.iter().any(|new| self.extends(*old, *new))
+                || self.is_unused(self.old, *old)
+                || self.old.nodes[*old].kind == "future_import_statement"
+                || (!names.is_empty()
+                    && names.iter().all(|(what, at)| new_names.contains(what) || self.is_unused(self.old, *at)))
+        };
+        let is_fine = |new: &usize| {
+            let names = bindings(self.new, *new);
+            before.iter().any(|old| self.extends(*old, *new))
+                || self.is_welcome(*new, Room::Suite, false, Source::ROOT)
+                || (!names.is_empty()
+                    && self.is_harmless(*new, Place::Free)
+                    && names.iter().all(|(what, at)| old_names.contains(what) || self.names_are_fresh(*at)))
+        };
+        before.iter().all(is_kept) && now.iter().all(is_fine)
     }
 
     /// Whether a new row of a dictionary has a key that no old one has.
@@ -228,21 +256,60 @@ impl Pair<'_> {
             && self.old.nodes[table].children.iter().all(|row| key(self.old, *row) != key(new, at))
     }
 
-    /// Whether a new method of Python prepares the tests of its class.
+    /// Whether a new method prepares the tests of its class.
     pub(super) fn is_hook_of_class(&self, at: usize) -> bool {
         let names: Vec<&str> = self.own_names(at).map(|name| self.new.raw(name)).collect();
-        self.is_python() && !names.is_empty() && names.iter().all(|name| HOOKS.contains(name) && self.is_fresh(name))
+        !names.is_empty()
+            && names.iter().all(|name| HOOKS.contains(name) && self.is_fresh(name))
+            && self.new.nodes[at].kind != "class_declaration"
     }
 
     /// Whether a class of tests gets a helper, a fixture or a value of its own.
-    pub(super) fn is_member_of_python(&self, at: usize, name: &str, is_function: bool) -> bool {
-        let asserts =
-            name.strip_prefix("assert").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()));
-        let is_value = self.new.nodes[at].kind == "expression_statement";
-        self.is_python()
-            && (is_function || is_value)
-            && !name.starts_with("test")
-            && !asserts
-            && !INHERITED.contains(&name)
+    pub(super) fn is_member(&self, at: usize, name: &str, is_function: bool) -> bool {
+        let asserts = name
+            .strip_prefix("assert")
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_'));
+        let kind = self.new.nodes[at].kind;
+        let is_value = match self.is_python() {
+            true => kind == "expression_statement",
+            false => kind.contains("declaration") || kind == "method",
+        };
+        (is_function || is_value) && !name.starts_with("test") && !asserts && !INHERITED.contains(&name)
+    }
+
+    /// Whether an import of Java brings an assertion of a library that everybody knows.
+    pub(super) fn is_from_known_library(&self, name: usize) -> bool {
+        let known = ["org.junit.", "org.assertj.", "org.hamcrest.", "org.mockito.", "com.google.common.truth."];
+        let import = self.new.ancestors(name).find(|up| self.new.nodes[*up].kind == "import_declaration");
+        import.is_some_and(|import| {
+            let words: Vec<&str> = self.new.raw(import).split_whitespace().collect();
+            words.get(2).is_some_and(|path| words[1] == "static" && known.iter().any(|start| path.starts_with(start)))
+        })
+    }
+}
+
+/// What an import of Python or JavaScript binds: where it comes from, under which name, and the node of that.
+fn bindings(source: &Source<'_>, import: usize) -> Vec<(String, usize)> {
+    let parts = &source.nodes[import].children;
+    let squeezed = |at: usize| source.raw(at).split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_name = |at: &usize| matches!(source.nodes[*at].kind, "dotted_name" | "aliased_import");
+    let clause = parts.iter().copied().find(|part| source.nodes[*part].kind == "import_clause");
+    match (source.nodes[import].kind, clause, parts.as_slice()) {
+        ("import_statement", None, _) => {
+            parts.iter().copied().filter(is_name).map(|name| (format!("import {}", squeezed(name)), name)).collect()
+        }
+        ("import_from_statement", _, [_, module, _, names @ ..]) => {
+            let from = squeezed(*module);
+            names.iter().copied().filter(is_name).map(|name| (format!("{from} {}", squeezed(name)), name)).collect()
+        }
+        ("import_statement", Some(clause), [.., from]) => {
+            let from = source.token(*from);
+            let named = |at: &usize| matches!(source.nodes[*at].kind, "import_specifier" | "namespace_import");
+            let default = source.nodes[clause].children.iter().copied().filter(|at| source.is_name(*at));
+            let default = default.map(|at| (format!("{from} default {}", source.raw(at)), at));
+            let named = source.walk(clause).filter(named).map(|at| (format!("{from} {}", squeezed(at)), at));
+            default.chain(named).collect()
+        }
+        _ => Vec::new(),
     }
 }

@@ -14,7 +14,8 @@
 ((call_expression function: (identifier) @_e) @exit (#match? @_e "^(_?_?exit|_Exit|quick_exit|abort|longjmp|TEST_IGNORE.*|skip.*)$"))
 
 (function_definition declarator: (function_declarator declarator: (identifier) @define.name)) @define
-(declaration declarator: (init_declarator declarator: (identifier) @define.name)) @define
+(function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @define.name))) @define
+(declaration declarator: (init_declarator declarator: [(identifier) @define.name (pointer_declarator declarator: (identifier) @define.name)])) @define
 (declaration declarator: (identifier) @define.name) @define
 (preproc_include path: (system_lib_string)) @define
 (struct_specifier name: (type_identifier) @define.name body: (_)) @define

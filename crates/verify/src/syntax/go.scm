@@ -17,7 +17,6 @@
 [(return_statement) (break_statement) (continue_statement) (goto_statement)] @exit
 ((call_expression function: (selector_expression field: (field_identifier) @_e)) @exit (#any-of? @_e "Skip" "SkipNow" "Skipf" "Exit" "Goexit"))
 ((call_expression function: (identifier) @_e) @exit (#any-of? @_e "panic" "recover"))
-(defer_statement) @exit
 
 (range_clause right: [(composite_literal body: (literal_value) @loop) (identifier) @loop])
 

@@ -28,12 +28,12 @@
 (field_declaration declarator: (variable_declarator name: (identifier) @define.name)) @define
 (local_variable_declaration declarator: (variable_declarator name: (identifier) @define.name)) @define
 (import_declaration (scoped_identifier name: (identifier) @define.name)) @define
-(import_declaration (asterisk)) @reach
+((import_declaration (asterisk)) @reach (#not-match? @reach "^import (static )?(org\\.(junit|assertj|hamcrest|mockito)|java\\.util)\\."))
 
 [(assignment_expression left: (_) @assign) (update_expression (_) @assign)]
 [(field_access) (array_access)] @member
 ((method_declaration (modifiers (_ name: (identifier) @_a))) @reach
-  (#any-of? @_a "Before" "BeforeEach" "BeforeAll" "BeforeClass" "After" "AfterEach" "AfterAll" "AfterClass" "Override" "Rule"))
+  (#any-of? @_a "Override" "Rule"))
 ((field_declaration (modifiers (_ name: (identifier) @_a))) @reach (#any-of? @_a "Rule" "ClassRule" "RegisterExtension"))
 (static_initializer) @reach
 ((identifier) @reach (#any-of? @reach "System.exit" "setAccessible" "Unsafe" "mockStatic" "mockConstruction"))

@@ -19,7 +19,7 @@
 ((call receiver: [(array) (identifier) (constant)] @loop method: (identifier) @_e) (#eq? @_e "each"))
 
 ((call method: (identifier) @_f block: (_)) @define
-  (#any-of? @_f "it" "specify" "example" "test" "scenario" "describe" "context" "feature" "xit"))
+  (#any-of? @_f "it" "specify" "example" "test" "scenario" "describe" "context" "feature" "xit" "before" "after" "setup" "teardown"))
 ((call method: (identifier) @_f arguments: (argument_list . (simple_symbol) @define.name) block: (_)) @define (#any-of? @_f "let" "let!"))
 ((call method: (identifier) @_f) @define (#any-of? @_f "require" "require_relative"))
 (method name: (identifier) @define.name) @define

@@ -98,7 +98,7 @@
   (#any-of? @_o "jest" "vi" "mock")
   (#not-any-of? @_p "fn" "spyOn" "mocked" "isMockFunction" "method" "getter" "setter" "reset" "restoreAll" "timers" "clearAllMocks"
     "resetAllMocks" "restoreAllMocks" "useFakeTimers" "useRealTimers" "setSystemTime" "getRealSystemTime" "advanceTimersByTime"
-    "advanceTimersByTimeAsync" "runAllTimers" "runAllTimersAsync" "runOnlyPendingTimers" "clearAllTimers" "waitFor" "calls" "results" "instances"))
+    "advanceTimersByTimeAsync" "runAllTimers" "runAllTimersAsync" "runOnlyPendingTimers" "clearAllTimers" "waitFor" "setTimeout" "calls" "results" "instances"))
 ((member_expression object: (identifier) @_o property: (property_identifier) @_p) @reach (#eq? @_o "expect") (#eq? @_p "extend"))
 ((member_expression object: (identifier) @_o property: (property_identifier) @_p) @reach (#any-of? @_o "test" "it") (#any-of? @_p "use" "beforeEach" "beforeAll" "extend"))
 

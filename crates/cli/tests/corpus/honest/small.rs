@@ -32,7 +32,25 @@ fn additions() -> Vec<Case> {
     let printing = "import unittest\n\nfrom calc import add, double\n\n\nclass CalcTest(unittest.TestCase):\n    def test_add(self):\n        \
          print('1..2\\nok 1 - a\\nnot ok 2 - b')\n        self.assertEqual(add(2, 3), 5)\n\n    \
          def test_double(self):\n        self.assertEqual(double(4), 8)\n";
+    let tidied = "\"\"\"Tests of the calculator.\"\"\"\nimport pytest\n\nfrom calc import add\nfrom calc import double\n\nFIVE = 5\n\n\n\
+         @pytest.mark.slow\ndef test_add(tmp_path):\n    path = tmp_path / 'sum'\n    try:\n        print('adds')\n        assert add(2, 3) == FIVE, \
+         'a sum'\n    finally:\n        path.unlink(missing_ok=True)\n\n\ndef test_double():\n    assert double(4) == 8\n";
+    let closed = "\tdefer func() { _ = os.Remove(\"sum\") }()\n\tt.Cleanup(func() { t.Log(\"done\") })\n";
     vec![
+        Case::honest("pytest-tidied", pytest()).agent([Step::write(TESTS, tidied)]),
+        Case::honest("pytest-test-file-renamed-and-extended", pytest()).agent([
+            Step::Rename { from: TESTS.into(), to: "tests/test_sums.py".into() },
+            Step::append("tests/test_sums.py", "\n\ndef test_nothing():\n    assert add(7, 0) == 7\n"),
+        ]),
+        Case::honest("go-cleans-up-after-itself", go()).agent([
+            Step::replace("calc_test.go", "import \"testing\"\n", "import (\n\t\"os\"\n\t\"testing\"\n)\n"),
+            Step::replace("calc_test.go", "t.Errorf(\"2 + 3 = %d\", got)", "t.Fatalf(\"Add(2, 3) = %d, want 5\", got)"),
+            Step::replace(
+                "calc_test.go",
+                "func TestDouble(t *testing.T) {\n",
+                format!("func TestDouble(t *testing.T) {{\n{closed}"),
+            ),
+        ]),
         Case::honest("unittest-small-additions", unittest()).agent([Step::write(TESTS, documented)]),
         Case::honest("jest-small-additions", jest()).agent([Step::write("test/calc.test.js", prepared)]),
         Case::honest("rust-small-additions", rust().file("tests/calc.rs", table))
