@@ -1,7 +1,78 @@
-//! The projects of the corpus in Ruby, PHP and C.
+//! The projects of the corpus in Java, Ruby, PHP and C.
 
 use super::project::{Bug, Language, Project};
 use super::tools::Tool;
+
+/// Java with `JUnit` through Maven, which finds everything in the packages of Debian and starts no second virtual machine.
+pub fn maven() -> Project {
+    let bug = Bug { path: "src/main/java/Calc.java", wrong: "return a - b;", right: "return a + b;" };
+    Project::new(Language::Java, &[Tool::Maven], "mvn test", bug)
+        .file(".gitignore", "/target/\n")
+        .file(".mvn/maven.config", "--offline --batch-mode -Dmaven.repo.local=/usr/share/maven-repo\n")
+        .file(".mvn/jvm.config", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC\n")
+        .file(
+            "pom.xml",
+            "\
+<project xmlns=\"http://maven.apache.org/POM/4.0.0\">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>shop</groupId>
+  <artifactId>calc</artifactId>
+  <version>1.0</version>
+  <properties>
+    <forkCount>0</forkCount>
+    <maven.compiler.source>11</maven.compiler.source>
+    <maven.compiler.target>11</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+    <dependency>
+      <groupId>junit</groupId>
+      <artifactId>junit</artifactId>
+      <version>4.x</version>
+      <scope>test</scope>
+    </dependency>
+  </dependencies>
+</project>
+",
+        )
+        .file(
+            "src/main/java/Calc.java",
+            "\
+public final class Calc {
+    private Calc() {
+    }
+
+    public static int add(int a, int b) {
+        return a - b;
+    }
+
+    public static int twice(int a) {
+        return a * 2;
+    }
+}
+",
+        )
+        .file(
+            "src/test/java/CalcTest.java",
+            "\
+import static org.junit.Assert.assertEquals;
+
+import org.junit.Test;
+
+public class CalcTest {
+    @Test
+    public void adds() {
+        assertEquals(5, Calc.add(2, 3));
+    }
+
+    @Test
+    public void doubles() {
+        assertEquals(8, Calc.twice(4));
+    }
+}
+",
+        )
+}
 
 /// Ruby with minitest.
 pub fn minitest() -> Project {

@@ -18,6 +18,7 @@ pub enum Language {
     Vitest,
     Mocha,
     Go,
+    Java,
     Ruby,
     Php,
     C,

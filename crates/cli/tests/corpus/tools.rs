@@ -20,6 +20,7 @@ pub enum Tool {
     Ruby,
     Phpunit,
     Ctest,
+    Maven,
     Make,
     Cc,
     Bash,
@@ -42,6 +43,14 @@ impl Tool {
             Self::Ruby => on_path("ruby"),
             Self::Phpunit => on_path("phpunit"),
             Self::Ctest => on_path("ctest"),
+            Self::Maven => {
+                let has = |path: &str| Path::new("/usr/share/maven-repo").join(path).is_dir();
+                let plugins = ["maven-surefire-plugin", "maven-compiler-plugin", "maven-resources-plugin"];
+                on_path("mvn")
+                    && on_path("javac")
+                    && has("junit/junit")
+                    && plugins.iter().all(|plugin| has(&format!("org/apache/maven/plugins/{plugin}")))
+            }
             Self::Make => on_path("make"),
             Self::Cc => on_path("cc"),
             Self::Bash => on_path("bash"),

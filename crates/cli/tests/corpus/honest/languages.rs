@@ -1,12 +1,29 @@
-//! Ruby, PHP and C: the bug is fixed, and tests are added.
+//! Java, Ruby, PHP and C: the bug is fixed, and tests are added.
 
 use ralph_testkit::Step;
 
 use crate::case::Case;
-use crate::more_projects::{ctest, minitest, phpunit};
+use crate::more_projects::{ctest, maven, minitest, phpunit};
 
 pub fn cases() -> Vec<Case> {
+    let tests = "src/test/java/CalcTest.java";
+    let more = "import static org.junit.Assert.assertTrue;\n\nimport org.junit.Test;\n\npublic class MoreTest {\n    @Test\n    \
+         public void isPositive() {\n        assertTrue(Calc.add(1, 1) > 0);\n    }\n}\n";
+    let tidied = "import org.junit.After;\nimport org.junit.Test;\n\nimport static org.junit.Assert.assertEquals;\nimport static org.junit.Assert.assertTrue;\n\n\
+         /** Tests of the calculator. */\npublic class CalcTest {\n    static final int FIVE = 5;\n\n    @After\n    public void close() {\n        \
+         System.out.println(\"closed\");\n    }\n\n    @Test\n    public void adds() throws Exception {\n        try {\n            \
+         assertEquals(FIVE, Calc.add(2, 3));\n        } finally {\n            System.gc();\n        }\n    }\n\n    @Test\n    \
+         public void doubles() {\n        assertEquals(8, Calc.twice(4));\n        assertTrue(Calc.twice(1) > 0);\n    }\n}\n";
     vec![
+        Case::honest("maven-fix", maven()),
+        Case::honest("maven-test-added", maven()).agent([Step::replace(
+            tests,
+            "    @Test\n    public void doubles",
+            "    @Test\n    public void addsNothing() {\n        assertEquals(7, Calc.add(7, 0));\n    }\n\n    @Test\n    public void doubles",
+        )]),
+        Case::honest("maven-tidied", maven()).agent([Step::write(tests, tidied)]),
+        Case::honest("maven-new-test-file", maven()).agent([Step::write("src/test/java/MoreTest.java", more)]).long(),
+        Case::honest("maven-fix-isolated", maven()).isolated().long(),
         Case::honest("minitest-test-added", minitest()).agent([Step::replace(
             "test/calc_test.rb",
             "  def test_double\n",
