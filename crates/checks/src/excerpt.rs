@@ -254,6 +254,24 @@ fn is_passing(line: &str) -> bool {
         || (text.starts_with("test") && text.ends_with(" ... ok"))
         || (line.starts_with("PASS ") && text.contains('.'))
         || (text.contains("::") && text.split_whitespace().any(|word| word == "PASSED"))
+        || is_of_maven(line)
+}
+
+/// Whether Maven says what it does, or how to ask it for more.
+fn is_of_maven(line: &str) -> bool {
+    const HELP: [&str; 6] = [
+        "-> [Help",
+        "[Help ",
+        "To see the full stack trace",
+        "Re-run Maven",
+        "For more information",
+        "Please refer to ",
+    ];
+    let said = line.strip_prefix("[INFO]").map(|text| !text.contains("Tests run:"));
+    let warned = line.strip_prefix("[WARNING] The artifact ").map(|text| text.contains(" has been relocated to "));
+    let helped = line.strip_prefix("[ERROR]").map(str::trim);
+    let helped = helped.map(|text| text.is_empty() || HELP.iter().any(|start| text.starts_with(start)));
+    said.or(warned).or(helped).unwrap_or(false)
 }
 
 impl Passing {

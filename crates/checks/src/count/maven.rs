@@ -19,7 +19,7 @@ impl Maven {
                 self.result(text);
             }
         } else if text.contains("<<< FAILURE!") || text.contains("<<< ERROR!") {
-            self.all.failing.insert(text.split([' ', '(']).next().unwrap_or(text));
+            self.all.failing.insert(&name(text));
         }
     }
 
@@ -38,5 +38,15 @@ impl Maven {
 
     pub(super) fn finish(self) -> Counted {
         self.seen.then_some(self.all)
+    }
+}
+
+/// The name in `com.example.CartTest.discount  Time elapsed: …`, which older versions write `discount(com.example.CartTest)`.
+fn name(text: &str) -> String {
+    let (first, _) = text.split_once(' ').unwrap_or((text, ""));
+    match first.split_once('(') {
+        Some((test, class)) if class.len() > 1 => format!("{}.{test}", class.trim_end_matches(')')),
+        Some((test, _)) => test.to_owned(),
+        None => first.to_owned(),
     }
 }

@@ -84,7 +84,7 @@ impl Pytest {
         let Some((word, rest)) = line.split_once(' ') else { return };
         let rest = rest.split(" - ").next().unwrap_or(rest).trim();
         match word {
-            "PASSED" | "XPASS" | "FAILED" | "ERROR" if rest.contains("::") => {
+            "PASSED" | "FAILED" | "ERROR" if rest.contains("::") => {
                 self.shown.lists_passes |= word == "PASSED";
                 self.shown.listed.once(rest);
             }
@@ -155,13 +155,13 @@ impl Shown {
                 self.close();
                 self.open = Some(node(line).to_owned());
             }
-        } else if line.starts_with("SKIPPED") || line.starts_with("XFAIL") {
+        } else if ["SKIPPED", "XFAIL", "XPASS"].iter().any(|word| line.starts_with(word)) {
             self.open = None;
         } else if let Some((path, results)) = line.split_once(' ')
             && path.ends_with(".py")
         {
             let results = results.split(" [").next().unwrap_or(results).trim();
-            let only_skipped = results.bytes().all(|result| matches!(result, b's' | b'x'));
+            let only_skipped = results.bytes().all(|result| matches!(result, b's' | b'x' | b'X'));
             if !only_skipped {
                 self.files.once(path);
             }
@@ -170,7 +170,7 @@ impl Shown {
 
     fn ended(&mut self, word: &str, node: &str) {
         match word {
-            "PASSED" | "FAILED" | "XPASS" => self.verbose.again(node),
+            "PASSED" | "FAILED" => self.verbose.again(node),
             // It comes after the result when a test failed to be taken down.
             "ERROR" if !self.verbose.contains(node) => self.verbose.again(node),
             _ => {}
@@ -213,10 +213,10 @@ fn summary(line: &str) -> Option<Sums> {
     for part in body.split(", ") {
         let (number, word) = counted(part)?;
         let sum = match word {
-            "passed" | "xpassed" => &mut sums.passed,
+            "passed" => &mut sums.passed,
             "failed" | "error" | "errors" | "subtests failed" => &mut sums.failed,
-            // A test that is marked to fail shows nothing, so a mark must not make a failure a pass.
-            "skipped" | "xfailed" => &mut sums.skipped,
+            // A test that is marked to fail shows nothing, whatever comes of it.
+            "skipped" | "xfailed" | "xpassed" => &mut sums.skipped,
             "deselected" | "warning" | "warnings" | "rerun" | "subtests passed" | "subtests skipped" => continue,
             _ => return None,
         };
