@@ -1,11 +1,9 @@
 //! Loops that live in a session of the user's own.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use ralph_config::{Resolved, RunSettings};
 use ralph_model::LoopId;
-use ralph_process::Supervisor;
 use ralph_runtime::{
     Services, SessionRecord, SessionStep, Stopper, Stops, TurnReport, Watcher, begin_session, cancel_session,
     continue_session, read_loop,
@@ -70,11 +68,6 @@ impl Host {
         let (run, _) = read_loop(&store, record.loop_id).await?;
         let config = &run.facts().config;
         let settings = RunSettings::new(&self.user_settings()?, Path::new(&config.workspace))?;
-        let mut services = self.services(store, config, &settings, watcher)?;
-        if let [_] = config.verification_commands.as_slice() {
-            // A hook runs this check and ends.
-            services.supervisor = Arc::new(Supervisor::clone(&services.supervisor).without_spare());
-        }
-        Ok(services)
+        self.services(store, config, &settings, watcher)
     }
 }

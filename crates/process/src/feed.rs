@@ -129,6 +129,10 @@ impl Input {
 
     /// Gives the program as much as it takes without waiting.
     pub(crate) fn give(&mut self) -> Given {
+        // Without a write: before its first turn, the event loop takes a new pipe for one without room.
+        if self.done == self.bytes.len() && self.more.is_none() {
+            return Given::All;
+        }
         match self.pipe.try_write(&self.bytes[self.done..]) {
             Ok(count) => self.done += count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Given::Some,

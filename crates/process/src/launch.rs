@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::io::Errno;
 
-use crate::sandbox::{self, Stage};
+use crate::sandbox::Stage;
 use crate::wire::Request;
 
 /// Takes the socket that is the standard input, leaves nothing there, and closes all else.
@@ -36,19 +36,11 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-/// Starts the program as the leader of a new session, without a terminal. The descriptors are closed here when it runs, and
-/// the stage that waited for it is used or ended.
-pub(crate) fn start(
-    request: &Request,
-    outputs: [OwnedFd; 3],
-    bridge: Option<OwnedFd>,
-    waiting: Option<Stage>,
-) -> Result<i32, String> {
-    match &request.jail {
-        Some(jail) if !request.program.is_empty() => {
-            return sandbox::start(request, jail, &outputs, bridge.as_ref(), waiting);
-        }
-        _ => waiting.into_iter().for_each(Stage::discard),
+/// Starts the program as the leader of a new session, without a terminal, through its stage if it has one. The descriptors are closed
+/// here when it runs.
+pub(crate) fn start(request: &Request, outputs: [OwnedFd; 3], stage: Option<Stage>) -> Result<i32, String> {
+    if let Some(stage) = stage {
+        return stage.start();
     }
     if request.program.is_empty() {
         return Err("no program was given".into());

@@ -2,12 +2,13 @@
 //! Decides nothing about what an outcome means, and reads no environment variable, home directory or terminal.
 //!
 //! ```text
-//!   Supervisor ──socket──► reaper ──fork──► program ──► its tree
-//!       ▲                  (subreaper: orphans of the tree become its children)
+//!   Supervisor ──► launcher ──fork──► reaper ──fork──► program ──► its tree
+//!       ▲ ▲                             │  (subreaper: orphans of the tree become its children)
+//!       │ └─────────── socket ──────────┘
 //!       └──── stdout, stderr: bytes → (ChunkCodec) → no escapes → Redactor → sanitised text → log, tails, observer
 //! ```
 //!
-//! - One socket joins the two: the request with its descriptors goes down, then orders; reports come up. A socket
+//! - One launcher for all runs is the program executed once more; see there. One socket joins supervisor and reaper: the request with its descriptors goes down, then orders; reports come up. A socket
 //!   that closes is a message of its own: to the reaper that Ralph died, to the supervisor that the reaper did.
 //! - The reaper says that the program *ended* before it says that the tree is *gone*; only then does a run finish.
 //! - A program in a [`Sandbox`] is confined between fork and exec, by a stage of its own; see there.
@@ -18,6 +19,7 @@ mod error;
 mod feed;
 mod idle;
 mod launch;
+mod launcher;
 mod live;
 mod log;
 mod outlet;

@@ -3,18 +3,19 @@
 use std::future::pending;
 use std::io;
 use std::pin::Pin;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use ralph_model::{Ended, Millis};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Signal, pidfd_send_signal};
 use tokio::io::AsyncWriteExt;
-use tokio::net::UnixStream;
-use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::feed::{Given, Input};
 use crate::idle::{Found, Idle};
+use crate::launcher::Reaper;
 use crate::outlet::{Outlet, Read};
 use crate::plumbing::Plumbing;
 use crate::spec::{Spec, Stop, Stream};
@@ -40,8 +41,7 @@ pub(crate) enum Event {
 }
 
 pub(crate) struct Live {
-    reaper: Child,
-    control: UnixStream,
+    reaper: Reaper,
     frames: Frames,
     stdin: Option<Input>,
     stdout: Outlet,
@@ -63,7 +63,6 @@ impl Live {
     pub(crate) fn new(plumbing: Plumbing, spec: Spec, now: Instant) -> Self {
         Self {
             reaper: plumbing.reaper,
-            control: plumbing.control,
             frames: Frames::default(),
             // Without anything to give the pipe is dropped here, which is the end of the file.
             stdin: Input::new(plumbing.stdin, spec.stdin),
@@ -100,7 +99,7 @@ impl Live {
                     return Event::StopAsked(asked);
                 }
                 () = self.timer.as_mut() => if let Some(event) = self.timer_fired() { return event },
-                _ = self.control.readable() => if self.receive() == Socket::Closed { return Event::ReaperGone },
+                _ = self.reaper.control.readable() => if self.receive() == Socket::Closed { return Event::ReaperGone },
             }
         }
     }
@@ -146,7 +145,7 @@ impl Live {
         };
         self.phase = Phase::Ending { give_up_at };
         // A reaper that cannot be told is dead, and the end of its socket says so.
-        let _ = self.control.write_all(&Order::End { grace: grace.0 }.encode()).await;
+        let _ = self.reaper.control.write_all(&Order::End { grace: grace.0 }.encode()).await;
     }
 
     pub(crate) fn started(&mut self, session: i32) {
@@ -163,17 +162,15 @@ impl Live {
     pub(crate) fn kill_reaper(&mut self) {
         self.phase = Phase::Ending { give_up_at: Instant::now() + FAR };
         // It fails for a reaper that is dead, which is what was wanted.
-        let _ = self.reaper.start_kill();
-    }
-
-    /// Lets go of a reaper that has nothing more to do. It is reaped in passing: no task waits for its end.
-    pub(crate) fn retire(mut self) {
-        tokio::spawn(async move { self.reaper.wait().await });
+        let _ = pidfd_send_signal(&self.reaper.handle, Signal::KILL);
     }
 
     /// Waits for the end of the reaper itself, after which nothing is held any more.
-    pub(crate) async fn reaped(&mut self) -> io::Result<ExitStatus> {
-        self.reaper.wait().await
+    pub(crate) async fn reaped(&self) -> io::Result<()> {
+        let handle = self.reaper.handle.try_clone()?;
+        // It ends already: its socket is closed, or it was killed.
+        let ended = move || retry_on_intr(|| poll(&mut [PollFd::new(&handle, PollFlags::IN)], None));
+        tokio::task::spawn_blocking(ended).await?.map(drop).map_err(Into::into)
     }
 
     pub(crate) fn session(&self) -> Option<i32> {
@@ -199,9 +196,7 @@ impl Live {
                 Some(Event::LimitPassed(Ended::TimedOut { after: *after }))
             }
             Phase::Running { idle: Some((after, idle)), .. } => {
-                let ticks =
-                    self.reaper.id().and_then(|pid| i32::try_from(pid).ok()).and_then(|pid| tree::ticks(pid).ok());
-                let found = idle.look(now, ticks);
+                let found = idle.look(now, tree::ticks(self.reaper.pid).ok());
                 (found == Found::Idle).then_some(Event::LimitPassed(Ended::Idle { after: *after }))
             }
             Phase::Running { .. } => None,
@@ -211,7 +206,7 @@ impl Live {
 
     fn receive(&mut self) -> Socket {
         let mut buffer = [0; 512];
-        match self.control.try_read(&mut buffer) {
+        match self.reaper.control.try_read(&mut buffer) {
             Ok(count) if count > 0 => {
                 self.frames.received.extend_from_slice(&buffer[..count]);
                 Socket::Open
@@ -247,7 +242,7 @@ async fn feedable(input: Option<&mut Input>) {
 }
 
 /// Waits for a request that was not seen yet. None can come when the sender is gone.
-async fn stopped(stop: &mut watch::Receiver<Option<Stop>>, heard: Option<Stop>) -> Stop {
+pub(crate) async fn stopped(stop: &mut watch::Receiver<Option<Stop>>, heard: Option<Stop>) -> Stop {
     loop {
         if let Some(stop) = stop.borrow_and_update().filter(|stop| Some(*stop) != heard) {
             return stop;

@@ -14,7 +14,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -22,13 +22,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process_group, pidfd_open};
 
-use crate::launch;
-use crate::plumbing::NextStage;
-use crate::sandbox::{Forked, JAIL, Stage, jail_main};
+use crate::sandbox::{self, Begun, JAIL, Jailed, jail_main};
 use crate::tree::{self, Identity, Process, State};
 use crate::wire::{self, Frames, Jail, Order, Report};
+use crate::{launch, launcher};
 
 /// How long processes that outlived their program have after being asked to end.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
@@ -43,17 +42,13 @@ const MAX_CHASES: u32 = 200;
 /// How many rounds of stopping come before killing, at most.
 const MAX_FREEZES: u32 = 64;
 
-/// The argument that makes a reaper fork a stage before its request.
-pub(crate) const AHEAD: &str = "ahead";
-
-/// The whole life of a reaper: `ralph __reaper` calls this before anything else and exits with what it returns.
+/// The whole life of a launcher and of its reapers: `ralph __reaper` calls this before anything else and exits with what it returns.
 ///
 /// Its standard input has to be the socket of a [`crate::Supervisor`], which also gives the arguments.
 pub fn reaper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let ended = match (arguments.next(), arguments.next()) {
-        (None, _) => reap(NextStage::OnRequest),
+        (None, _) => launch::control_socket().and_then(|socket| launcher::serve(socket, reap)),
         (Some(stage), None) if stage == JAIL => launch::control_socket().and_then(jail_main),
-        (Some(ahead), None) if ahead == AHEAD => reap(NextStage::Ahead),
         // The output of a reaper is not read: started by hand, it can only refuse.
         (Some(_), _) => return ExitCode::from(2),
     };
@@ -78,26 +73,30 @@ enum Left {
     Something,
 }
 
-fn reap(stage: NextStage) -> io::Result<()> {
-    let mut socket = launch::control_socket()?;
+/// The whole life of a reaper that was forked.
+fn reap(mut socket: UnixStream) -> io::Result<()> {
+    match run(&socket) {
+        Ok(None) => Ok(()),
+        Ok(Some(stage)) => {
+            // The end of the reaper has to show while the stage is at work.
+            drop(socket);
+            stage.run()
+        }
+        Err(error) => {
+            let why = format!("its supervisor process failed: {error}");
+            socket.write_all(&Report::NotStarted { why }.encode())
+        }
+    }
+}
+
+/// Runs the request that the socket brings. Returns in the stage of the program as well, and fails only before anything was started.
+fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
+    // What ends the group of another reaper, or of the launcher, is no reason to end this one.
+    rustix::process::setpgid(None, None)?;
     // Any number but none turns it on.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-
-    let waiting = match stage {
-        NextStage::OnRequest => None,
-        // Now, because later there are other threads.
-        NextStage::Ahead => match Stage::fork() {
-            Ok(Forked::Reaper(stage)) => Some(stage),
-            Ok(Forked::Stage(own)) => {
-                drop(socket);
-                return jail_main(own);
-            }
-            // Without one the run starts its own, and says what is wrong if it cannot.
-            Err(_) => None,
-        },
-    };
-
-    let (request, mut descriptors) = wire::receive_request(&mut socket)?;
+    introduce(socket)?;
+    let (mut request, mut descriptors) = wire::receive_request(&mut socket)?;
     if descriptors.len() < 3 {
         return Err(io::ErrorKind::InvalidData.into());
     }
@@ -106,6 +105,14 @@ fn reap(stage: NextStage) -> io::Result<()> {
     let has_bridge = request.jail.as_ref().is_some_and(Jail::has_bridge) && !held.is_empty();
     let bridge = has_bridge.then(|| held.remove(0));
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
+
+    // Now, because later there are other threads.
+    let stage = match sandbox::begin(&mut request, &outputs, bridge.as_ref()) {
+        Ok(Begun::Unconfined) => None,
+        Ok(Begun::Reaper(stage)) => Some(stage),
+        Ok(Begun::Stage(socket)) => return Ok(Some(Jailed { socket, request, outputs, bridge })),
+        Err(why) => return not_started(socket, why),
+    };
 
     let (sender, inbox) = mpsc::channel();
     let (go, started) = mpsc::channel();
@@ -119,15 +126,13 @@ fn reap(stage: NextStage) -> io::Result<()> {
             }
         })
     });
-    if let Err(error) = threads {
-        let why = format!("its supervisor process could not start a thread: {error}");
-        return socket.write_all(&Report::NotStarted { why }.encode());
-    }
+    threads.map_err(|error| io::Error::other(format!("could not start a thread: {error}")))?;
 
-    let program = match launch::start(&request, outputs, bridge, waiting) {
+    let program = match launch::start(&request, outputs, stage) {
         Ok(program) => program,
-        Err(why) => return socket.write_all(&Report::NotStarted { why }.encode()),
+        Err(why) => return not_started(socket, why),
     };
+    drop(bridge);
     let mut reaping = Reaping { inbox, socket, program, ended: Program::Runs, swept: HashSet::new() };
     reaping.tell(&Report::Started { pid: program });
     // The waiter lives as long as its own end of this channel, and it was started above.
@@ -136,7 +141,20 @@ fn reap(stage: NextStage) -> io::Result<()> {
     // Before the report: its reader relies on nothing being held for a tree that is gone.
     drop(held);
     reaping.tell(&Report::Gone { swept: u32::try_from(reaping.swept.len()).unwrap_or(u32::MAX) });
-    Ok(())
+    Ok(None)
+}
+
+fn not_started(mut socket: &UnixStream, why: String) -> io::Result<Option<Jailed>> {
+    socket.write_all(&Report::NotStarted { why }.encode())?;
+    Ok(None)
+}
+
+/// Tells the supervisor who this is, with a handle by which it sees the end of this process.
+fn introduce(socket: &UnixStream) -> io::Result<()> {
+    let own = rustix::process::getpid();
+    let handle = pidfd_open(own, PidfdFlags::empty())?;
+    let number = usize::try_from(own.as_raw_nonzero().get()).map_err(io::Error::other)?;
+    wire::send_descriptors(socket.as_fd(), number, &[handle.as_fd()])
 }
 
 /// Turns what arrives on the socket into messages, and its end into the last one.
@@ -206,9 +224,9 @@ fn describe(status: WaitStatus) -> Report {
 }
 
 /// The main thread's view of a running tree.
-struct Reaping {
+struct Reaping<'a> {
     inbox: Receiver<Inbox>,
-    socket: UnixStream,
+    socket: &'a UnixStream,
     program: i32,
     ended: Program,
     /// Processes that were signalled after the program had ended.
@@ -229,7 +247,7 @@ enum Tree {
     Gone,
 }
 
-impl Reaping {
+impl Reaping<'_> {
     fn until_gone(&mut self) {
         let Some(mut deadline) = self.run() else { return };
         loop {

@@ -1,23 +1,23 @@
 //! Owns a run from its start until nothing of it is left. Knows nothing about agents, checks or what an outcome means.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitStatus;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use ralph_model::{Ended, Millis};
+use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::error::Error;
-use crate::live::{Event, Live};
+use crate::launcher::Launchers;
+use crate::live::{Event, Live, stopped};
 use crate::log::Log;
 use crate::outlet::Read;
 use crate::output::{Observer, Output};
-use crate::plumbing::{self, NextStage, PIPE_BYTES, Reaper};
+use crate::plumbing::{self, PIPE_BYTES};
 use crate::spec::{Finished, ReaperProgram, Spec, Stop, Stream};
 use crate::sweep::{self, Mark};
-use crate::wire::{Jail, Report};
+use crate::wire::Report;
 use ralph_text::Redactor;
 
 /// As much as is read from a pipe at a time: enough to tell that it is half full.
@@ -33,56 +33,19 @@ const ANY_GRACE: Millis = Millis(u64::MAX);
 /// Runs programs, each under a reaper of its own. Any number at the same time.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
-    reaper: ReaperProgram,
+    launchers: Arc<Launchers>,
     redactor: Arc<Redactor>,
-    /// The reaper of the next run, started while this one is under way: a program does not wait for it then.
-    spare: Arc<Mutex<Option<Reaper>>>,
-    /// Whether one is started.
-    has_spare: bool,
 }
 
 impl Supervisor {
     /// Runs programs under this reaper and takes these secrets out of what they print.
     pub fn new(reaper: ReaperProgram, redactor: Arc<Redactor>) -> Self {
-        Self { reaper, redactor, spare: Arc::default(), has_spare: true }
-    }
-
-    /// Starts no reaper ahead: for a process that runs one program and ends.
-    #[must_use]
-    pub fn without_spare(self) -> Self {
-        Self { has_spare: false, ..self }
+        Self { launchers: Arc::new(Launchers::new(reaper)), redactor }
     }
 
     /// Its redactor, for callers that decode an output before they use it.
     pub fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
-    }
-
-    fn take_reaper(&self, stage: NextStage) -> Result<Reaper, Error> {
-        if let Some(mut spare) = self.spare().take()
-            && spare.is_waiting()
-        {
-            return Ok(spare);
-        }
-        Reaper::start(&self.reaper, stage)
-    }
-
-    /// Starts the next reaper on another thread: the thread that starts a process blocks until it has begun.
-    fn prepare_spare(&self, stage: NextStage) {
-        if !self.has_spare || self.spare().is_some() {
-            return;
-        }
-        let supervisor = self.clone();
-        tokio::task::spawn_blocking(move || {
-            // Without one the next run starts its own, and says what is wrong if it cannot.
-            let reaper = Reaper::start(&supervisor.reaper, stage);
-            let reaper = reaper.inspect_err(|error| tracing::debug!(%error, "could not start a reaper ahead"));
-            *supervisor.spare() = reaper.ok();
-        });
-    }
-
-    fn spare(&self) -> MutexGuard<'_, Option<Reaper>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a program to its end, and returns when nothing of its tree is left. `observe` gets the clean text of both
@@ -113,30 +76,27 @@ impl Supervisor {
             failure: None,
             swept: 0,
         };
-        if early.is_none() {
+        let reaper = match early {
+            Some(_) => None,
+            None => tokio::select! {
+                forked = self.launchers.fork() => Some(forked?),
+                asked = stopped(&mut stop, None) => {
+                    run.asked = Some(asked.into());
+                    None
+                }
+            },
+        };
+        if let Some(reaper) = reaper {
             let tree = uuid::Uuid::now_v7().to_string();
             tracing::debug!(program = ?spec.program.first(), log = ?spec.log, sandbox = spec.sandbox.is_some(), "starting a process tree");
             tracing::trace!(arguments = ?spec.program, directory = ?spec.directory, "with these arguments");
-            let stage = stage_of(&spec);
-            let mut plumbing = plumbing::start(self.take_reaper(stage)?, &spec, &tree).await?;
+            let mut plumbing = plumbing::start(reaper, &self.launchers.program.arguments, &spec, &tree).await?;
             // It ends with this run.
             let _bridge = plumbing.bridge.take();
-            // The next run is expected to need what this one needs.
-            self.prepare_spare(stage);
             let mut live = Live::new(plumbing, spec, run.started);
             run.supervise(&mut live, &mut stop, &tree).await?;
-            live.retire();
         }
         run.finish()
-    }
-}
-
-/// A stage that its reaper forks costs less than one that is a program of its own.
-fn stage_of(spec: &Spec) -> NextStage {
-    match spec.sandbox.as_ref().and_then(|sandbox| sandbox.jail(Vec::new())) {
-        Some(Jail { bubblewrap: None, .. }) => NextStage::Ahead,
-        // bubblewrap has to know the paths before it can start a stage.
-        Some(Jail { bubblewrap: Some(_), .. }) | None => NextStage::OnRequest,
     }
 }
 
@@ -207,12 +167,13 @@ impl Run<'_> {
             }
         };
         if let Over::ReaperLost = over {
-            let reaped = live.reaped().await;
-            let status = reaped.map_err(|error| Error::ReaperLost { how: error.to_string() })?;
+            live.reaped().await.map_err(|error| Error::ReaperLost { how: error.to_string() })?;
             let swept = sweep::end(&Mark { tree, session: live.session() }).await;
             self.swept = swept.map_err(|processes| Error::StillRunning { processes })?;
-            tracing::warn!(%status, swept = self.swept, "the reaper is gone; ended its process tree without it");
-            self.reaper_lost(status, live);
+            tracing::warn!(swept = self.swept, "the reaper is gone; ended its process tree without it");
+            // It never ends a run without a report: it was killed, and with it the run. The first request to end it stays the
+            // recorded cause.
+            self.program_ended(live, Ended::Signalled { signal: Signal::KILL.as_raw() });
         }
         self.drain(live);
         Ok(())
@@ -255,16 +216,6 @@ impl Run<'_> {
         let duration = Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
         self.ended.get_or_insert((how, duration));
         live.program_ended();
-    }
-
-    fn reaper_lost(&mut self, status: ExitStatus, live: &mut Live) {
-        match status.signal() {
-            // The reaper was killed, and with it the run; the first request to end it stays the recorded cause.
-            Some(signal) => self.program_ended(live, Ended::Signalled { signal }),
-            None => {
-                self.failure.get_or_insert(Error::ReaperLost { how: status.to_string() });
-            }
-        }
     }
 
     /// Reads one piece of what was printed; gives how many bytes that were.

@@ -1,7 +1,7 @@
 //! The words between supervisor and reaper, as bytes on one socket. Knows nothing about processes.
 //!
-//! Every message is a frame: its length as four bytes, then its content. The length of the request travels together
-//! with the descriptors, so that they arrive before anything that needs them, and close-on-exec from the first moment:
+//! Every message is a frame: its length as four bytes, then its content. Before the first one, a reaper sends its number with a handle
+//! of itself. The length of the request travels together with the descriptors, so that they arrive before anything that needs them, and close-on-exec from the first moment:
 //! no process that another thread starts meanwhile can inherit one.
 
 use std::ffi::{OsStr, OsString};
@@ -215,19 +215,19 @@ impl Frames {
     }
 }
 
-/// Sends the start of a request: its length, with the descriptors. The content follows as plain bytes.
+/// Sends descriptors with a number. At the start of a request that is its length; the content follows as plain bytes.
 pub(crate) fn send_descriptors(
     socket: BorrowedFd<'_>,
-    length: usize,
+    number: usize,
     descriptors: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    let length = u32::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let number = u32::try_from(number).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     if descriptors.len() > MAX_DESCRIPTORS || !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let header = length.to_le_bytes();
+    let header = number.to_le_bytes();
     match rustix::net::sendmsg(socket, &[IoSlice::new(&header)], &mut control, SendFlags::NOSIGNAL)? {
         4 => Ok(()),
         // Four bytes always fit into the empty buffer of a fresh socket.
@@ -244,7 +244,7 @@ pub(crate) fn receive_request(socket: &mut (impl Read + AsFd)) -> io::Result<(Re
     Ok((request, descriptors))
 }
 
-/// Receives what [`send_descriptors`] sent: the length of what follows, and the descriptors.
+/// Receives what [`send_descriptors`] sent.
 pub(crate) fn receive_descriptors(socket: BorrowedFd<'_>) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

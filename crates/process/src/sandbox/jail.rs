@@ -30,16 +30,31 @@ const WAYS_OUT: CapabilitySet = CapabilitySet::SYS_ADMIN
 /// What the reaper sends when the program may be executed.
 pub(super) const GO: [u8; 1] = [1];
 
-/// The whole life of the stage. It returns only when the program could not be started, and has said so then.
+/// The whole life of a stage that was executed.
 pub(crate) fn jail_main(mut socket: UnixStream) -> io::Result<()> {
     let (request, mut descriptors) = wire::receive_request(&mut socket)?;
     let bridge = (descriptors.len() > 3).then(|| descriptors.pop()).flatten();
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
-    let why = match confine(&request, bridge) {
-        Ok(()) => become_program(&request, outputs, &mut socket)?,
-        Err(why) => why,
-    };
-    socket.write_all(&Report::NotStarted { why }.encode())
+    Jailed { socket, request, outputs, bridge }.run()
+}
+
+/// The stage with everything that the program gets.
+pub(crate) struct Jailed {
+    pub(crate) socket: UnixStream,
+    pub(crate) request: Request,
+    pub(crate) outputs: [OwnedFd; 3],
+    pub(crate) bridge: Option<OwnedFd>,
+}
+
+impl Jailed {
+    /// Returns only when the program could not be started, and has said so then.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        let why = match confine(&self.request, self.bridge) {
+            Ok(()) => become_program(&self.request, self.outputs, &mut self.socket)?,
+            Err(why) => why,
+        };
+        self.socket.write_all(&Report::NotStarted { why }.encode())
+    }
 }
 
 fn confine(request: &Request, bridge: Option<OwnedFd>) -> Result<(), String> {

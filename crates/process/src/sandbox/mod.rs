@@ -2,13 +2,12 @@
 //! Ralph or the reaper.
 //!
 //! ```text
-//!   reaper ──► [bubblewrap ──►] jail: the reaper's own program once more ──exec──► program
+//!   reaper ──► [bubblewrap ──►] jail: a fork of the reaper, or its program once more ──exec──► program
 //!              mounts, network   new session, network, Landlock, descriptors
 //! ```
 //!
 //! - A stage of its own, because nothing that restricts a process can be undone, and the reaper has to stay free to signal
-//!   the tree. Where another run like this one is expected, the next reaper forks its stage ahead, while it has a single thread;
-//!   else the stage costs an `exec` of the whole program. A restricted thread of the reaper would cost neither, but the program
+//!   the tree. The reaper forks it while it has a single thread; bubblewrap can only execute it. A restricted thread of the reaper would cost neither, but the program
 //!   could trace that thread, and through the memory that it shares with the others it would be out.
 //! - The stage knows of no variable of the program before it executes it: a preloaded library would run unrestricted.
 //! - bubblewrap stays behind as a process that turns a death by signal into an exit code. It is killed before the stage
@@ -29,8 +28,8 @@ pub use level::{Files, Level, NetworkLevel, ReadLevel};
 pub use plan::Unenforceable;
 pub use probe::probe;
 
-pub(crate) use jail::{JAIL, jail_main};
-pub(crate) use stage::{Forked, Stage, start};
+pub(crate) use jail::{JAIL, Jailed, jail_main};
+pub(crate) use stage::{Begun, Stage, begin};
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Starts a program through the stage that confines it. Runs in the reaper, before any of its threads waits for children.
+//! Starts a program through the stage that confines it. Runs in the reaper, which forks the stage before it has other threads and
+//! starts it before one of them waits for children.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -28,47 +29,46 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// As much as is read of what bubblewrap has to say.
 const MAX_WORDS: u64 = 2048;
 
-/// Starts the program of a request, through a stage that waits already if there is one. Gives its number, or why it does
-/// not run; then nothing of the stage is left either.
-pub(crate) fn start(
-    request: &Request,
-    jail: &Jail,
-    outputs: &[OwnedFd; 3],
-    bridge: Option<&OwnedFd>,
-    waiting: Option<Stage>,
-) -> Result<i32, String> {
-    let started = match confined(request, jail, outputs, bridge, waiting) {
-        Ok((mut stage, pid)) => stage.executed().map(|()| pid),
-        Err(why) => Err(unconfined(&why)),
-    };
-    if started.is_err() {
-        end_all();
-    }
-    started
+/// What follows from a request before the threads of its reaper start.
+pub(crate) enum Begun {
+    /// Nothing confines the program.
+    Unconfined,
+    /// This is the reaper, with the stage of the program.
+    Reaper(Stage),
+    /// This is the stage, which was forked, with its socket.
+    Stage(UnixStream),
 }
 
-fn confined(
+/// Starts the stage of a request and gives it everything that the program gets. The reaper may have one thread only. Gives why that was
+/// impossible; then nothing of the stage is left either.
+pub(crate) fn begin(request: &mut Request, outputs: &[OwnedFd; 3], bridge: Option<&OwnedFd>) -> Result<Begun, String> {
+    let Some(jail) = request.jail.as_ref().filter(|_| !request.program.is_empty()) else {
+        return Ok(Begun::Unconfined);
+    };
+    let jail = plan::plan(jail).map_err(|error| unconfined(&error.to_string()))?;
+    let begun = match &jail.bubblewrap {
+        None => Stage::fork().map_err(told),
+        Some(_) => begin_inside(request, &jail, outputs, bridge).map(Begun::Reaper),
+    };
+    request.jail = Some(jail);
+    begun.map_err(|why| {
+        end_all();
+        unconfined(&why)
+    })
+}
+
+/// bubblewrap has to know the paths before it can start a stage, and can only execute it.
+fn begin_inside(
     request: &Request,
     jail: &Jail,
     outputs: &[OwnedFd; 3],
     bridge: Option<&OwnedFd>,
-    waiting: Option<Stage>,
-) -> Result<(Stage, i32), String> {
-    let jail = &plan::plan(jail).map_err(|error| error.to_string())?;
-    let mut waiting = waiting;
-    let usable = jail.bubblewrap.is_none() && waiting.as_mut().is_some_and(Stage::is_waiting);
-    let mut stage = match waiting {
-        Some(stage) if usable => stage,
-        unusable => {
-            unusable.into_iter().for_each(Stage::discard);
-            // As a descriptor that is inherited: the file may have been replaced by a newer one, or be hidden inside.
-            let program = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).map_err(told)?;
-            Stage::begin(Path::new(&format!("/proc/self/fd/{}", program.as_raw_fd())), request, jail)?
-        }
-    };
+) -> Result<Stage, String> {
+    // As a descriptor that is inherited: the file may have been replaced by a newer one, or be hidden inside.
+    let program = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).map_err(told)?;
+    let mut stage = Stage::begin(Path::new(&format!("/proc/self/fd/{}", program.as_raw_fd())), request, jail)?;
     stage.hand_over(request, jail, outputs, bridge)?;
-    let pid = stage.confined()?;
-    Ok((stage, pid))
+    Ok(stage)
 }
 
 /// The stage while it restricts itself.
@@ -83,17 +83,27 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Makes one that waits for its request, so that no program has to wait for it. It ends with its reaper, which may have one
-    /// thread only.
-    pub(crate) fn fork() -> io::Result<Forked> {
+    /// Forks one, which has the request already.
+    fn fork() -> io::Result<Begun> {
         let (socket, theirs) = pair()?;
         match fork::fork()? {
-            fork::Fork::Child => Ok(Forked::Stage(theirs)),
+            fork::Fork::Child => Ok(Begun::Stage(theirs)),
             fork::Fork::Parent(child) => {
                 let child = Process::new(child)?;
-                Ok(Forked::Reaper(Self { child, socket, words: None, frames: Frames::default(), bubblewrap: None }))
+                Ok(Begun::Reaper(Self { child, socket, words: None, frames: Frames::default(), bubblewrap: None }))
             }
         }
+    }
+
+    /// Lets it become the program once it is confined. Gives the program's number, or why it does not run; then nothing of the stage
+    /// is left either.
+    pub(crate) fn start(mut self) -> Result<i32, String> {
+        let confined = self.confined().map_err(|why| unconfined(&why));
+        let started = confined.and_then(|pid| self.executed().map(|()| pid));
+        if started.is_err() {
+            end_all();
+        }
+        started
     }
 
     /// Starts one for this request.
@@ -139,11 +149,6 @@ impl Stage {
         self.send(&request.encode(), &descriptors).map_err(|error| self.failed(&error))
     }
 
-    /// Whether it still waits for something to do: an agent may have killed it.
-    fn is_waiting(&mut self) -> bool {
-        matches!(self.child.wait(WaitOptions::NOHANG), Ok(None))
-    }
-
     fn send(&mut self, request: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         wire::send_descriptors(self.socket.as_fd(), request.len(), descriptors)?;
         self.socket.write_all(request)
@@ -179,11 +184,6 @@ impl Stage {
         // It reads the end instead of the permission to go on, and ends itself.
         let _ = self.socket.shutdown(Shutdown::Write);
         while let Ok(Some(_)) = self.report() {}
-        self.discard();
-    }
-
-    /// Ends a stage that is not needed.
-    pub(crate) fn discard(mut self) {
         // Only of a process that is not there can that be impossible.
         let _ = self.child.end();
     }
@@ -222,13 +222,6 @@ impl Stage {
             (_, Err(error)) => error.to_string(),
         }
     }
-}
-
-/// A stage that was forked, as either side of the fork sees it.
-pub(crate) enum Forked {
-    Reaper(Stage),
-    /// The stage, with its socket.
-    Stage(UnixStream),
 }
 
 /// A child of this process, until it is reaped.

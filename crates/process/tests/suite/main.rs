@@ -4,6 +4,7 @@
 
 mod feed;
 mod host;
+mod launcher;
 mod limits;
 mod outcomes;
 mod output;

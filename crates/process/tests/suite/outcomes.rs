@@ -173,7 +173,8 @@ async fn a_reaper_that_speaks_another_language_is_an_error() {
 
 #[tokio::test]
 async fn a_reaper_that_says_nothing_is_given_up() {
-    assert_eq!(run_under("/bin/cat", &[]).await.unwrap().ended, Ended::TimedOut { after: Millis(100) });
+    let error = run_under("/bin/sleep", &["1000"]).await.unwrap_err();
+    assert!(matches!(error, Error::Protocol), "{error:?}");
 }
 
 #[tokio::test]

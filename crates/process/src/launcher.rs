@@ -1,0 +1,211 @@
+//! The process that forks a reaper for every run: the program is executed once for all of them. Here are its whole life and Ralph's
+//! handle to it.
+//!
+//! ```text
+//!   Supervisor ──socket of the run──► launcher ──fork──► reaper ──┐
+//!       ▲                                                         │
+//!       └──────────────── a handle of the reaper ◄────────────────┘
+//! ```
+//!
+//! The launcher has one thread, so that it may fork, and keeps no descriptor of a run: the end of a socket still says that the reaper or
+//! Ralph died. It ends with Ralph, and reapers go on without it. Ralph starts another when it is gone.
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::error::Error;
+use crate::plumbing::refused;
+use crate::spec::ReaperProgram;
+use crate::wire;
+
+/// A launcher that has not forked a reaper after this long is stopped or stuck. Its program may have to be read from a slow disk first.
+const FORK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many milliseconds the end of a launcher is waited for.
+const MAX_WAITS: u32 = 20;
+
+/// The whole life of a launcher. The processes that it forks go on in `reap`, with the socket of their run.
+pub(crate) fn serve(socket: StdUnixStream, reap: fn(StdUnixStream) -> io::Result<()>) -> io::Result<()> {
+    let mut reapers: Vec<(Pid, OwnedFd)> = Vec::new();
+    loop {
+        let watched = reapers.iter().map(|(_, handle)| PollFd::new(handle, PollFlags::IN));
+        let mut events: Vec<PollFd<'_>> = watched.chain([PollFd::new(&socket, PollFlags::IN)]).collect();
+        retry_on_intr(|| poll(&mut events, None))?;
+        let is_asked = events.last().is_some_and(|event| !event.revents().is_empty());
+        reapers.retain(|(pid, _)| matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None) | Err(Errno::INTR)));
+        if !is_asked {
+            continue;
+        }
+        // The end of the socket is an error here, and the end of the launcher.
+        let (_, mut received) = wire::receive_descriptors(socket.as_fd())?;
+        let Some(control) = received.pop() else { continue };
+        match fork::fork() {
+            Ok(fork::Fork::Child) => {
+                drop((socket, reapers));
+                return reap(control.into());
+            }
+            Ok(fork::Fork::Parent(pid)) => {
+                let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
+                reapers.push((pid, pidfd_open(pid, PidfdFlags::empty())?));
+            }
+            Err(error) => {
+                let code = error.raw_os_error().and_then(|code| usize::try_from(code).ok());
+                // A supervisor that does not wait any more needs no reason.
+                let _ = wire::send_descriptors(control.as_fd(), code.unwrap_or_default(), &[]);
+            }
+        }
+    }
+}
+
+/// A reaper that was forked, and waits for its request. It ends by itself when its socket is dropped.
+#[derive(Debug)]
+pub(crate) struct Reaper {
+    pub(crate) pid: i32,
+    /// Names the process even after it ended.
+    pub(crate) handle: OwnedFd,
+    pub(crate) control: UnixStream,
+}
+
+/// The launcher of a supervisor, started when there is something to run.
+#[derive(Debug)]
+pub(crate) struct Launchers {
+    pub(crate) program: ReaperProgram,
+    current: Mutex<Option<Arc<Launcher>>>,
+}
+
+impl Launchers {
+    pub(crate) const fn new(program: ReaperProgram) -> Self {
+        Self { program, current: Mutex::new(None) }
+    }
+
+    /// Has a reaper forked. A launcher that does not answer is replaced, because an agent may have killed or stopped it. One that has
+    /// never forked anything is an error: the next would be no better.
+    pub(crate) async fn fork(&self) -> Result<Reaper, Error> {
+        let mut lost = None;
+        loop {
+            let launcher = self.launcher(lost.as_ref())?;
+            let error = match launcher.fork().await {
+                Ok(reaper) => return Ok(reaper),
+                Err(NotForked::Refused(source)) => return Err(refused("start a supervisor process")(source)),
+                Err(NotForked::Lost(error)) => error,
+            };
+            let status = launcher.end().await;
+            if !launcher.has_forked.load(Ordering::Relaxed) {
+                return Err(match status {
+                    Some(status) if status.code().is_some() => Error::ReaperLost { how: status.to_string() },
+                    // It was ended here, after it had neither answered nor ended by itself.
+                    _ => Error::Protocol,
+                });
+            }
+            tracing::warn!(%error, "the launcher is gone; starting another");
+            lost = Some(launcher);
+        }
+    }
+
+    /// The current launcher, or a new one instead of the one that was lost.
+    fn launcher(&self, lost: Option<&Arc<Launcher>>) -> Result<Arc<Launcher>, Error> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(launcher) = current.as_ref().filter(|launcher| lost.is_none_or(|lost| !Arc::ptr_eq(lost, launcher)))
+        {
+            return Ok(Arc::clone(launcher));
+        }
+        Ok(Arc::clone(current.insert(Arc::new(Launcher::start(&self.program)?))))
+    }
+}
+
+#[derive(Debug)]
+struct Launcher {
+    /// None once it was ended.
+    child: Mutex<Option<Child>>,
+    socket: StdUnixStream,
+    has_forked: AtomicBool,
+}
+
+impl Launcher {
+    /// Starts one. The socket is close-on-exec, so that what other threads start meanwhile does not inherit it.
+    fn start(reaper: &ReaperProgram) -> Result<Self, Error> {
+        let (socket, theirs) = StdUnixStream::pair().map_err(refused("create a socket"))?;
+        // Longer than a few descriptors that wait for a fork need, unless it is stopped.
+        socket.set_write_timeout(Some(FORK_TIMEOUT)).map_err(refused("prepare a socket"))?;
+        let child = Command::new(&reaper.program)
+            .args(&reaper.arguments)
+            .env_clear()
+            // Waiting, it must not keep anybody's folder in use.
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Out of reach of a Ctrl-C: the terminal would send it to the launcher as well.
+            .process_group(0)
+            .spawn()
+            .map_err(|source| Error::Reaper { program: reaper.program.clone(), source })?;
+        Ok(Self { child: Mutex::new(Some(child)), socket, has_forked: AtomicBool::new(false) })
+    }
+
+    async fn fork(&self) -> Result<Reaper, NotForked> {
+        let (ours, theirs) = StdUnixStream::pair().map_err(NotForked::Refused)?;
+        ours.set_nonblocking(true).map_err(NotForked::Refused)?;
+        let control = UnixStream::from_std(ours).map_err(NotForked::Refused)?;
+        wire::send_descriptors(self.socket.as_fd(), 0, &[theirs.as_fd()]).map_err(|error| match error.kind() {
+            // Nobody reads it, or nobody has for a while.
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::WouldBlock => {
+                NotForked::Lost(error)
+            }
+            _ => NotForked::Refused(error),
+        })?;
+        // The last one on this side: what the launcher does not pass on shows as the end of the socket.
+        drop(theirs);
+        let answer = control.async_io(Interest::READABLE, || wire::receive_descriptors(control.as_fd()));
+        let answer = timeout(FORK_TIMEOUT, answer).await.unwrap_or_else(|elapsed| Err(elapsed.into()));
+        let (number, mut received) = answer.map_err(NotForked::Lost)?;
+        let number = i32::try_from(number).unwrap_or_default();
+        let refusal = || NotForked::Refused(io::Error::from_raw_os_error(number));
+        let handle = received.pop().ok_or_else(refusal)?;
+        self.has_forked.store(true, Ordering::Relaxed);
+        Ok(Reaper { pid: number, handle, control })
+    }
+
+    /// Ends it, unless it has ended already or another run did this.
+    async fn end(&self) -> Option<ExitStatus> {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        // It fails for one that is dead, which is what was wanted.
+        let _ = child.start_kill();
+        child.wait().await.ok()
+    }
+}
+
+impl Drop for Launcher {
+    /// Ends and reaps it. It holds nothing, so that a signal does no harm.
+    fn drop(&mut self) {
+        let Some(child) = self.child.get_mut().unwrap_or_else(PoisonError::into_inner) else { return };
+        let _ = child.start_kill();
+        for _ in 0..MAX_WAITS {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            // What lasts longer is left to the runtime.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Why there is no reaper. None has seen a request then.
+enum NotForked {
+    /// The machine has no room for another process or descriptor.
+    Refused(io::Error),
+    /// The launcher does not answer.
+    Lost(io::Error),
+}
