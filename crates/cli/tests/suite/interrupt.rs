@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::aid::{
-    APART, Agent, extended, finish, kinds, signal, tamper, unsettled, wait_for_file, wait_until, while_locked,
+    APART, Agent, extended, finish, is_long, kinds, signal, tamper, unsettled, wait_for_file, wait_until, while_locked,
 };
 use crate::harness::{Ended, User, run_words_with};
 
@@ -327,6 +327,30 @@ fn a_stop_in_any_other_long_step_takes_effect_at_once() {
         scene.assert_cancelled(finish(child), 19);
         assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
         assert_eq!(scene.repo.read("test_calc.py"), TEST, "{name}");
+    }
+}
+
+#[test]
+fn a_stop_among_many_new_files_takes_effect_at_once() {
+    let count = if is_long() { 100_000 } else { 5_000 };
+    // Both what belongs to no test, and what looks like one and is swapped out while tests are changed.
+    let make = format!("mkdir many tests; seq {count} | sed 's|.*|many/& tests/test_&.py|' | xargs touch");
+    let scene = Scene::new([Step::write("calc.py", "def add(a, b):\n    return a + b\n"), Step::run(make)]);
+    scene.repo.write("calc.py", "def add(a, b):\n    return a - b\n");
+    scene.repo.write("test_calc.py", TEST);
+    scene.repo.write(".gitignore", "__pycache__/\n");
+    scene.repo.commit("a calculator");
+    let child = scene.start(&["--criteria", "python3 -m unittest -v test_calc"]);
+    scene.wait_for("working");
+    // The tripwire comes next, and swaps files before and after its runs.
+    wait_until("the checks after the agent", || kinds(&scene.user).contains(&"checksFinished".into()));
+    let start = Instant::now();
+    signal(&child, Signal::TERM);
+    scene.assert_cancelled(finish(child), 19);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(scene.repo.read("test_calc.py"), TEST);
+    for folder in ["many", "tests"] {
+        assert_eq!(std::fs::read_dir(scene.repo.path().join(folder)).unwrap().count(), count, "{folder}");
     }
 }
 
