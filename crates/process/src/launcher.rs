@@ -31,8 +31,10 @@ use crate::plumbing::refused;
 use crate::spec::ReaperProgram;
 use crate::wire;
 
-/// A launcher that has not forked a reaper after this long is stopped or stuck. Its program may have to be read from a slow disk first.
+/// A launcher that has not forked a reaper after this long is stopped or stuck.
 const FORK_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same for its first one: the program may have to be read from a slow disk.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many milliseconds the end of a launcher is waited for.
 const MAX_WAITS: u32 = 20;
@@ -169,7 +171,8 @@ impl Launcher {
         // The last one on this side: what the launcher does not pass on shows as the end of the socket.
         drop(theirs);
         let answer = control.async_io(Interest::READABLE, || wire::receive_descriptors(control.as_fd()));
-        let answer = timeout(FORK_TIMEOUT, answer).await.unwrap_or_else(|elapsed| Err(elapsed.into()));
+        let limit = if self.has_forked.load(Ordering::Relaxed) { FORK_TIMEOUT } else { START_TIMEOUT };
+        let answer = timeout(limit, answer).await.unwrap_or_else(|elapsed| Err(elapsed.into()));
         let (number, mut received) = answer.map_err(NotForked::Lost)?;
         let number = i32::try_from(number).unwrap_or_default();
         let refusal = || NotForked::Refused(io::Error::from_raw_os_error(number));
