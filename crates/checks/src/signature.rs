@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use ralph_model::{Signature, TestTally};
 use ralph_text::strip_escapes;
@@ -131,34 +131,37 @@ fn headline(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_HEADLINE).collect()
 }
 
-/// What differs between two runs of the same failure, and what takes its place, in the order in which it is done: a
-/// later pattern would otherwise take apart what an earlier one stands for.
-pub(crate) const PATTERNS: [(&str, &str); 17] = [
-    (r"^\s*\|[\s|~^-]*", ""),
-    (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
-    (r"\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?", "<time>"),
-    (r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "<time>"),
-    (r"\b1\d{9}(?:\d{3}){0,3}\b", "<time>"),
-    (r"\b0x[0-9a-fA-F]+\b", "<address>"),
+const DIGITS: &str = "0123456789";
+
+/// What differs between two runs of the same failure: characters of which it has at least one, its pattern, and what takes its place, in
+/// the order in which it is done: a later pattern would otherwise take apart what an earlier one stands for.
+pub(crate) const PATTERNS: [(&str, &str, &str); 17] = [
+    ("|", r"^\s*\|[\s|~^-]*", ""),
+    ("-", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
+    ("-/", r"\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?", "<time>"),
+    (":", r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "<time>"),
+    ("1", r"\b1\d{9}(?:\d{3}){0,3}\b", "<time>"),
+    ("x", r"\b0x[0-9a-fA-F]+\b", "<address>"),
     // The last part of an absolute path; a letter or colon before the slash makes it a relative path or a URL.
     (
+        r"/\",
         r#"(^|[^\w.:/~@-])(?:file://)?(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\"'`():,;<>\[\]|]+)+[/\\]([^\s/\\"'`():,;<>\[\]|]*)"#,
         "$1$2",
     ),
-    (r"\.?\btmp[._-]?[A-Za-z0-9_]{6,}\b|\bpytest-\d+\b", "<temporary>"),
-    (r"(\.[A-Za-z][\w]{0,5}|\b[Mm]akefile)(?::\d+(?::\d+)?|\(\d+,\d+\))", "$1"),
-    (r":\d+:\d+\b", ""),
-    (r"\b([Ll]ine|column|col) \d+", "$1"),
-    (r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+", "$1"),
-    (r"(?i-u:\b(pid|port|process|thread|worker|child)([ =:#]+|\()\d+)", "$1"),
-    (r"' \(\d+\) panicked", "' panicked"),
-    (r"\(node:\d+\)|==\d+==|\[gw\d+\]|\[\s*\d+%\]|\(\s*(?:\d+/\d+|─+)\)", ""),
-    (r"… \d+ bytes", "…"),
-    (r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?)\b", "<duration>"),
+    ("p", r"\.?\btmp[._-]?[A-Za-z0-9_]{6,}\b|\bpytest-\d+\b", "<temporary>"),
+    (":(", r"(\.[A-Za-z][\w]{0,5}|\b[Mm]akefile)(?::\d+(?::\d+)?|\(\d+,\d+\))", "$1"),
+    (":", r":\d+:\d+\b", ""),
+    (DIGITS, r"\b([Ll]ine|column|col) \d+", "$1"),
+    (":", r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+", "$1"),
+    (DIGITS, r"(?i-u:\b(pid|port|process|thread|worker|child)([ =:#]+|\()\d+)", "$1"),
+    ("'", r"' \(\d+\) panicked", "' panicked"),
+    ("[(=", r"\(node:\d+\)|==\d+==|\[gw\d+\]|\[\s*\d+%\]|\(\s*(?:\d+/\d+|─+)\)", ""),
+    ("…", r"… \d+ bytes", "…"),
+    (DIGITS, r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?)\b", "<duration>"),
 ];
 
-static REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> =
-    LazyLock::new(|| PATTERNS.into_iter().map(|(text, by)| (pattern(&of_machines(text)), by)).collect());
+/// Built when a line needs them: all of them together take milliseconds.
+static REPLACEMENTS: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
 /// The pattern with digits and the ends of words as machines print them: with those of all scripts of the world a handful of
 /// patterns takes megabytes.
@@ -171,21 +174,31 @@ static HASHES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-fA-F]{7,64}\
 /// The line with everything replaced that differs between two runs of the same failure.
 fn normalised(line: &str) -> String {
     let mut text = Cow::Borrowed(start(line, MAX_LINE));
-    for (pattern, by) in REPLACEMENTS.iter() {
-        if let Cow::Owned(replaced) = pattern.replace_all(&text, *by) {
+    for ((needs, written, by), built) in PATTERNS.into_iter().zip(&REPLACEMENTS) {
+        if !text.contains(|c| needs.contains(c)) {
+            continue;
+        }
+        let built = built.get_or_init(|| pattern(&of_machines(written)));
+        if let Cow::Owned(replaced) = built.replace_all(&text, by) {
             text = Cow::Owned(replaced);
         }
     }
-    // Words such as `defaced` and plain numbers are no hashes: one has letters and digits.
-    let replaced = HASHES.replace_all(&text, |found: &Captures<'_>| {
+    if text.bytes().any(|byte| byte.is_ascii_digit())
+        && text.split(|c: char| !c.is_ascii_hexdigit()).any(|run| run.len() >= 7)
+    {
+        text = Cow::Owned(without_hashes(&text));
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Words such as `defaced` and plain numbers are no hashes: one has letters and digits.
+fn without_hashes(text: &str) -> String {
+    let replaced = HASHES.replace_all(text, |found: &Captures<'_>| {
         let hash = &found[0];
         let mixed = hash.bytes().any(|b| b.is_ascii_digit()) && hash.bytes().any(|b| b.is_ascii_alphabetic());
         if mixed { "<hash>".to_owned() } else { hash.to_owned() }
     });
-    if let Cow::Owned(replaced) = replaced {
-        text = Cow::Owned(replaced);
-    }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    replaced.into_owned()
 }
 
 #[cfg(test)]

@@ -153,3 +153,50 @@ fn numbers_of_processes_do_not_make_another_failure() {
         assert_eq!(hash_of(one), hash_of(other));
     }
 }
+
+#[test]
+fn whatever_a_pattern_matches_has_a_character_that_it_needs() {
+    let made = [
+        "| ~~^",
+        "0a1b2c3d-0000-4000-8000-0123456789ab",
+        "2024-01-02T03:04:05Z",
+        "2024/01/02",
+        "at 12:30:45",
+        "1700000000",
+        "0xdead",
+        "in /a/b/c.rs",
+        r"in C:\a\b\c.rs",
+        ".tmpabcdef",
+        "pytest-3",
+        "a.rs:3:4",
+        "a.cs(3,4)",
+        "x:3:4",
+        "line 3",
+        "localhost:8080",
+        "pid 7",
+        "thread 'main' (7) panicked",
+        "(node:7)",
+        "==7==",
+        "[gw1]",
+        "[ 7%]",
+        "(3/4)",
+        "(───)",
+        "… 7 bytes",
+        "3 ms",
+    ];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs");
+    let outputs = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap_or_default());
+    let text = made.map(str::to_owned).into_iter().chain(outputs).collect::<Vec<_>>().join("\n");
+    for (needs, written, _) in PATTERNS {
+        let pattern = pattern(&of_machines(written));
+        let matches: Vec<&str> =
+            text.lines().flat_map(|line| pattern.find_iter(line)).map(|found| found.as_str()).collect();
+        assert!(!matches.is_empty(), "{written}");
+        for found in matches {
+            assert!(found.contains(|c| needs.contains(c)), "{written}: {found}");
+        }
+    }
+}
