@@ -214,8 +214,13 @@ fn places(
         if ways[..3].iter().any(|edits| !edits.is_empty()) {
             ways[3].clear();
         }
-        let is_sure = is_always && is_any_sure;
-        Place { is_sure, is_always, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
+        let mut distinct: Vec<Vec<Edit>> = Vec::new();
+        for edits in ways.into_iter().filter(|edits| !edits.is_empty()) {
+            if !distinct.contains(&edits) {
+                distinct.push(edits);
+            }
+        }
+        Place { is_sure: is_always && is_any_sure, is_always, ways: distinct }
     };
     // One row at a time: another one that fails would hide one that cannot.
     let places = |at: &usize, is_always: bool| -> Vec<Place> {

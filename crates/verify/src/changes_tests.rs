@@ -65,8 +65,8 @@ fn tests_are_changed_so_that_they_must_fail() {
         ),
         (
             "a.py",
-            "@pytest.mark.parametrize('a', [10, True])\ndef test_a(a):\n    assert f(a) in b\n",
-            &["@pytest.mark.parametrize('a', [11, False])", "assert f(a) not in b", "assert not (f(a) in b)"],
+            "@pytest.mark.parametrize('a', [10])\ndef test_a(a):\n    assert f(a) in b\n",
+            &["@pytest.mark.parametrize('a', [11])", "assert f(a) not in b", "assert not (f(a) in b)"],
         ),
         (
             "a.ts",
@@ -111,7 +111,7 @@ fn tests_are_changed_so_that_they_must_fail() {
         (
             "a.py",
             "class T:\n    def test_a(self):\n        self.assertGreater(f(), 1)\n",
-            &["self.assertGreater(f(), 0)", "self.assertLessEqual(f(), 1)"],
+            &["self.assertLessEqual(f(), 1)"],
         ),
         ("a.js", "test('a', () => {\n  assert.doesNotThrow(() => f())\n})\n", &["assert.throws(() => f())"]),
         ("a.js", "test('a', () => {\n  assert.match(f(), /b/)\n})\n", &["assert.doesNotMatch(f(), /b/)"]),
