@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
@@ -13,8 +14,7 @@ use ralph_api::Problem;
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::app::App;
-use crate::call::Answer;
+use crate::call::{Answer, Call};
 use crate::problem::Refusal;
 
 /// What a stream is made of: gives the next bytes, none at the end.
@@ -26,9 +26,12 @@ pub(crate) trait Source: Send + Sized + 'static {
 /// A line that keeps the connection open.
 pub(crate) const HEARTBEAT: Bytes = Bytes::from_static(b": still here\n\n");
 
-/// The right to one of the streams that a server may have open.
-pub(crate) fn permit(app: &App) -> Result<OwnedSemaphorePermit, Refusal> {
-    app.streams.clone().try_acquire_owned().map_err(|_| {
+/// The right to one of the streams that a server may have open. Agents inside of workers never hold more than half of them.
+pub(crate) fn permit(call: &Call) -> Result<OwnedSemaphorePermit, Refusal> {
+    let (app, streams) = (&call.app, &call.app.streams);
+    let is_kept = call.is_task_agent() && streams.available_permits() <= app.options.limits.streams / 2;
+    let permit = if is_kept { None } else { Arc::clone(streams).try_acquire_owned().ok() };
+    permit.ok_or_else(|| {
         let detail = "too many streams of events are open; close one or try again later";
         Problem::new(503, "too-many-streams", detail).into()
     })

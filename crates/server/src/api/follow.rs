@@ -24,7 +24,7 @@ pub(crate) async fn task(call: Call) -> Answer {
         // Tells a browser not to come back.
         return no_content();
     }
-    let permit = permit(&call.app)?;
+    let permit = permit(&call)?;
     stream(permit, TaskSource { app: call.app, changes, id, seq, is_over: false, is_new: true })
 }
 
@@ -111,7 +111,7 @@ impl TaskSource {
 /// What changes, without what it changed to. Not resumable: a client reads what it shows when it connects.
 pub(crate) async fn all(call: Call) -> Answer {
     let changes = call.app.store().subscribe();
-    let permit = permit(&call.app)?;
+    let permit = permit(&call)?;
     stream(permit, AllSource { app: call.app, changes, is_new: true })
 }
 

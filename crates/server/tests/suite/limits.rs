@@ -153,3 +153,33 @@ async fn idle_streams_cost_little_and_do_not_grow() {
     assert!(figures[1].saturating_sub(figures[0]) < 16 * 1024, "grew from {} kB to {} kB", figures[0], figures[1]);
     drop(streams);
 }
+
+/// The agent inside a worker has a token, and may be told by what it reads to use up what others need.
+#[tokio::test]
+async fn the_token_of_a_task_takes_at_most_half_of_the_streams() {
+    let limits = Limits { streams: 4, ..Limits::default() };
+    let server = Running::with_limits(&Place::sqlite(), limits).await;
+    let task = server.task().await;
+    let poll = json!({"agentId": "a", "waitSeconds": 0, "withoutRepo": true});
+    let work = server.ask("POST", "/api/poll", Some(&poll)).await.json();
+    let own = work["token"].as_str().unwrap();
+    let open = async |token: &str| {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let request = format!(
+            "GET /api/tasks/{task}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+            server.address
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).await.unwrap();
+        (String::from_utf8_lossy(&start).into_owned(), stream)
+    };
+    let mut streams = Vec::new();
+    for (token, status) in [(own, "200"), (own, "200"), (own, "503"), (&server.admin, "200"), (&server.admin, "200")] {
+        let (start, stream) = open(token).await;
+        assert_eq!(start, format!("HTTP/1.1 {status}"), "{} are open", streams.len());
+        if status == "200" {
+            streams.push(stream);
+        }
+    }
+}
