@@ -206,7 +206,7 @@ fn a_folder_below_a_ralph_toml_belongs_to_its_project() {
         "max_iterations = 3\nagent_command = '''{}'''\nunmetered = true\n",
         user.agent(Script::new().run([Step::write("done.txt", "1\n")]))
     );
-    repo.write("ralph.toml", &format!("{file}verification_command = 'sh ./check.sh'\n"));
+    repo.write("ralph.toml", format!("{file}verification_command = 'sh ./check.sh'\n"));
     let below = repo.path().join("lib");
     user.ralph(&below, ["trust", "--yes"]).ok();
     let ended = user.ralph(&below, ["run", "Fix it", "--json"]).ok();
