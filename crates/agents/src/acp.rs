@@ -38,10 +38,11 @@ use tokio::sync::watch;
 
 use crate::adapter::Invocation;
 use crate::agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
-use crate::programs::Program;
+use crate::programs::{Program, takes_words};
 use crate::registry::{Behind, Kind, Needs};
 use crate::request::{AgentServices, Error, Observed, Request};
 use crate::stream;
+use crate::text::shell_word;
 use calls::Confinement;
 use client::{Client, PromptTask};
 use listener::Listener;
@@ -143,12 +144,19 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
     };
     let sink = Box::new(move |line: String| feeder.try_send(line));
     Invocation {
-        program: Spec::shell(command),
+        program: Spec::shell(&command_line(command, agent, request)),
         environment: environment(agent, request),
         stdin: Stdin::Fed(feed),
         pieces: Some(Pieces::ToldOnce(speech::SPEECH)),
         parser: Box::new(Client::new(task, sink, talk)),
     }
+}
+
+/// The command, with the words that a well-known program needs as a server.
+fn command_line(command: &str, agent: &AgentSpec, request: &Request<'_>) -> String {
+    let words = Program::of(agent).and_then(|program| program.server_words).filter(|_| takes_words(command));
+    let words = words.map(|words| words(agent, request)).unwrap_or_default();
+    words.iter().fold(command.to_owned(), |line, word| format!("{line} {}", shell_word(&word.to_string_lossy())))
 }
 
 /// The prompt, such that its first word is not taken for a command of the server's own.

@@ -9,7 +9,7 @@ mod instructions;
 mod kind;
 mod refusal;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use ralph_model::AgentSpec;
@@ -40,7 +40,6 @@ pub(crate) enum Guard {
 /// How Codex is called for this request.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Invocation {
     let guard = if request.base.is_confined() { Guard::Outer } else { Guard::Own };
-    let home = home(request);
     let mut line = Line(vec![program.into()]);
     line.words(&["exec", "--json", "--skip-git-repo-check", "--color", "never"]);
     match guard {
@@ -70,16 +69,12 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         for feature in ["plugins", "apps", "hooks", "goals"] {
             line.set(&format!("features.{feature}"), "false");
         }
-        // A workspace that is neither trusted nor untrusted is written into the user's settings as a trusted one.
-        line.set("projects", &untrusted(&request.base.directory));
-        if let Some(text) = instructions::of(&request.base.directory) {
-            line.set("developer_instructions", &quoted(&text));
-        }
+        line.distrust(&request.base.directory);
     }
     for (key, value) in request.base.mcp_server.iter().flat_map(|server| server.for_codex(quoted)) {
         line.set(&key, &value);
     }
-    let environment = key(&mut line, spec, request, home.as_deref());
+    let environment = log_in(&mut line, spec, request);
     if let Some(model) = &spec.model {
         line.words(&["--model", model]);
     }
@@ -111,6 +106,15 @@ impl Line {
     fn set(&mut self, key: &str, value: &str) {
         self.0.extend(["-c".into(), format!("{key}={value}").into()]);
     }
+
+    /// Keeps it from the settings of the workspace, and gives it the instructions of the project, which go with them. A workspace
+    /// that is neither trusted nor untrusted is written into the user's settings as a trusted one.
+    fn distrust(&mut self, directory: &Path) {
+        self.set("projects", &untrusted(directory));
+        if let Some(text) = instructions::of(directory) {
+            self.set("developer_instructions", &quoted(&text));
+        }
+    }
 }
 
 /// Where Codex keeps its login, settings and sessions.
@@ -119,26 +123,50 @@ fn home(request: &Request<'_>) -> Option<PathBuf> {
     set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")))
 }
 
-/// The key of the environment, and what it is a key for: Codex takes only a variable of its own, and no address at all.
-fn key(line: &mut Line, spec: &AgentSpec, request: &Request<'_>, home: Option<&Path>) -> Vec<(OsString, OsString)> {
-    let set = |name: &str| request.base.variable(name).filter(|value| !value.is_empty());
+/// Where Codex sends its requests, unless it is told another address.
+pub(crate) const SERVICE: &str = "https://api.openai.com/v1";
+
+/// The variable with the key of the environment that counts, and its value.
+fn key(request: &Request<'_>, home: Option<&Path>) -> Option<(&'static str, OsString)> {
+    let set = |name: &str| request.base.variable(name).filter(|value| !value.is_empty()).map(OsStr::to_owned);
     let has_login = set("CODEX_ACCESS_TOKEN").is_some() || home.is_some_and(|home| home.join("auth.json").exists());
-    let (name, value) = match (set("CODEX_API_KEY"), set("OPENAI_API_KEY")) {
-        (Some(own), _) => ("CODEX_API_KEY", own),
-        // Somebody who is logged in may have this key for other programs, and pays for it apart.
-        (None, Some(shared)) if !has_login => ("OPENAI_API_KEY", shared),
-        (None, _) => return Vec::new(),
-    };
+    let own = set("CODEX_API_KEY").map(|key| ("CODEX_API_KEY", key));
+    // Somebody who is logged in may have this key for other programs, and pays for it apart.
+    own.or_else(|| set("OPENAI_API_KEY").filter(|_| !has_login).map(|key| ("OPENAI_API_KEY", key)))
+}
+
+fn address<'a>(request: &'a Request<'_>) -> Option<&'a str> {
+    request.base.variable("OPENAI_BASE_URL").and_then(OsStr::to_str).filter(|address| !address.is_empty())
+}
+
+/// Makes it use the key of the environment, and what that is a key for: Codex takes only a variable of its own, and no address at all.
+fn log_in(line: &mut Line, spec: &AgentSpec, request: &Request<'_>) -> Vec<(OsString, OsString)> {
+    let Some((name, value)) = key(request, home(request).as_deref()) else { return Vec::new() };
     // An address only together with a key: the token of a login is for OpenAI alone.
-    match set("OPENAI_BASE_URL").and_then(|address| address.to_str()) {
+    match address(request) {
         Some(address) if !spec.user_settings => {
             provider(line, name, address);
             Vec::new()
         }
         // The key is for that address, which the user's settings know or not: OpenAI is not to see it.
         Some(_) => Vec::new(),
-        None => vec![("CODEX_API_KEY".into(), value.to_owned())],
+        None => vec![("CODEX_API_KEY".into(), value)],
     }
+}
+
+/// Its server wants a login, unless it is told about a provider that needs none. What a command line says about providers stays.
+pub(crate) fn server_words(spec: &AgentSpec, request: &Request<'_>) -> Vec<OsString> {
+    let mut line = Line(Vec::new());
+    line.distrust(&request.base.directory);
+    let has_provider = spec.shell_line().is_some_and(|line| line.contains("model_provider"));
+    if let Some((name, _)) = key(request, home(request).as_deref()).filter(|_| !has_provider) {
+        provider(&mut line, name, address(request).unwrap_or(SERVICE));
+        // A server offers the models that it knows, and takes any other one only here.
+        if let Some(model) = &spec.model {
+            line.set("model", &quoted(model));
+        }
+    }
+    line.0
 }
 
 /// A provider at this address, whose key is in the variable with this name.

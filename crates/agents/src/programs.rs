@@ -13,6 +13,8 @@ use crate::request::Request;
 type FindCode = fn(&Path, Option<&Path>) -> Option<PathBuf>;
 /// The variables of an agent for a request.
 type Variables = fn(&AgentSpec, &Request<'_>) -> Vec<(OsString, OsString)>;
+/// More words for the command line of an agent.
+type Words = fn(&AgentSpec, &Request<'_>) -> Vec<OsString>;
 
 /// What is known about one program.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +54,8 @@ pub struct Program {
     pub(crate) foreign_code: Option<FindCode>,
     /// Its variables as a server of the Agent Client Protocol, where it has some.
     pub(crate) server_variables: Option<Variables>,
+    /// Words that make it work as such a server with a key of the environment, where no variable does.
+    pub(crate) server_words: Option<Words>,
 }
 
 /// How a way out of a closed network is named, and whose word for other servers' certificates counts.
@@ -107,6 +111,11 @@ const RUNNERS: [&str; 13] =
     ["env", "exec", "nice", "npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "deno", "node", "nodejs"];
 /// Words of theirs that come before it.
 const VERBS: [&str; 6] = ["exec", "dlx", "run", "x", "start", "--"];
+
+/// Whether words at the end of a line of shell go to the one program that it starts.
+pub(crate) fn takes_words(command: &str) -> bool {
+    !command.contains([';', '|', '&', '<', '>', '(', ')', '`', '#', '\n'])
+}
 
 /// The name of the program or package that a line of shell starts. Where it lies says nothing about what it is.
 fn server(command: &str) -> Option<&str> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::files::{Links, MAX_BYTES, read_plain};
 use crate::opencode::settings as opencode;
-use crate::programs::Program;
+use crate::programs::{Program, takes_words};
 use crate::registry::Kind;
 
 /// How the requests of an agent reach its services.
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Service {
 type Variables = Vec<(OsString, OsString)>;
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
-const OPENAI: &str = "https://api.openai.com/v1";
+const OPENAI: &str = crate::codex::SERVICE;
 const GEMINI: &str = "https://generativelanguage.googleapis.com";
 const OWN_LOGIN: &str = "it uses a login of its own";
 const OTHER_SETTINGS: &str = "its own settings name a login or an address";
@@ -66,8 +66,7 @@ pub fn route(spec: &AgentSpec, environment: &[(OsString, OsString)]) -> Route {
         spec.shell_line().is_some() && Kind::of(spec).is_some_and(|kind| kind.capabilities.streams_tool_calls);
     match Program::of(spec).map(|program| program.name) {
         Some("claude") => claude(&found),
-        // Its server takes no address from the environment.
-        Some("codex") if is_server => Route::Beside("as a server it takes no other address".to_owned()),
+        Some("codex") if is_server => codex_server(spec, &found),
         Some("codex") => codex(spec, &found),
         Some("gemini") => gemini(spec, &found, is_server),
         Some("opencode") => providers(spec, &found),
@@ -156,11 +155,28 @@ fn claude(found: &Found<'_>) -> Route {
     through(found.service(&["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"], &["ANTHROPIC_BASE_URL"], ANTHROPIC))
 }
 
+/// Its address is an argument, so that it is moved only where one can be added.
+fn codex_server(spec: &AgentSpec, found: &Found<'_>) -> Route {
+    let line = spec.shell_line().unwrap_or_default();
+    let settings = codex_home(found).map(|home| text(&home.join("config.toml"))).unwrap_or_default();
+    if line.contains("model_provider") || settings.contains("model_provider") {
+        return Route::Beside(OTHER_SETTINGS.to_owned());
+    }
+    if !takes_words(line) {
+        return Route::Beside("its command is more than one program with arguments".to_owned());
+    }
+    codex(spec, found)
+}
+
+fn codex_home(found: &Found<'_>) -> Option<PathBuf> {
+    found.path("CODEX_HOME").or_else(|| found.path("HOME").map(|home| home.join(".codex")))
+}
+
 fn codex(spec: &AgentSpec, found: &Found<'_>) -> Route {
     if spec.user_settings || spec.args.iter().any(|word| word.contains("model_provider")) {
         return Route::Beside(OTHER_SETTINGS.to_owned());
     }
-    let home = found.path("CODEX_HOME").or_else(|| found.path("HOME").map(|home| home.join(".codex")));
+    let home = codex_home(found);
     let has_login =
         found.value("CODEX_ACCESS_TOKEN").is_some() || home.is_some_and(|home| home.join("auth.json").exists());
     // The same choice as in the call of the program.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
 use ralph_llm::wire::UsageSeen;
-use ralph_model::{Money, PriceList, Timestamp, Tokens};
+use ralph_model::{Money, PriceList, Timestamp, Tokens, Trouble, TroubleKind};
 
 use crate::asked::{Asked, Density, window};
 use crate::ledger::{Hold, Ledger, Shortfall};
@@ -36,12 +36,15 @@ struct State {
     begun: u64,
     failed: HashMap<u64, u32>,
     density: Density,
+    /// Bytes of the longest request that was answered.
+    longest: u64,
 }
 
 impl Account {
     pub(crate) fn new(budget: Option<Money>, prices: Arc<PriceList>, now: fn() -> Timestamp, sink: Sink) -> Arc<Self> {
         let (totals, density) = (RunTotals::default(), Density::default());
-        let state = State { ledger: Ledger::new(budget), totals, begun: 0, failed: HashMap::new(), density };
+        let state =
+            State { ledger: Ledger::new(budget), totals, begun: 0, failed: HashMap::new(), density, longest: 0 };
         Arc::new(Self { state: Mutex::new(state), prices, now, sink })
     }
 
@@ -75,6 +78,7 @@ impl Account {
         let (number, retries) = (state.begun, state.failed.get(&hash).copied().unwrap_or(0));
         let was_refused = state.ledger.refused().is_some();
         let reserved = state.ledger.reserve(estimate);
+        state.totals.under_way += u64::from(reserved.is_ok());
         drop(state);
         let (at, started) = ((self.now)(), Instant::now());
         let mut pending = Pending {
@@ -87,7 +91,7 @@ impl Account {
             started,
             hold: None,
             status: None,
-            limited_until: None,
+            problem: None,
             first_byte: None,
         };
         match reserved {
@@ -137,7 +141,8 @@ pub(crate) struct Pending {
     started: Instant,
     hold: Option<Hold>,
     status: Option<u16>,
-    limited_until: Option<Timestamp>,
+    /// What it failed of.
+    problem: Option<Trouble>,
     first_byte: Option<Duration>,
 }
 
@@ -157,12 +162,15 @@ impl Pending {
         self.status = Some(status);
     }
 
-    /// The service refused it: what it says about the time.
+    /// The service refused it.
     pub(crate) fn refused(&mut self, headers: &HeaderMap, body: &[u8]) {
-        if matches!(self.status, Some(429 | 503 | 529)) {
-            let body = String::from_utf8_lossy(body);
-            self.limited_until = ralph_llm::limit_end(headers, &body, (self.account.now)());
-        }
+        let body = String::from_utf8_lossy(body);
+        self.problem = self.status.and_then(|status| ralph_llm::refusal(status, headers, &body, (self.account.now)()));
+    }
+
+    /// Nobody answers, or something else than a model does.
+    pub(crate) fn unanswered(&mut self, message: String) {
+        self.problem = Some(Trouble { kind: TroubleKind::Unreachable, until: None, message, advice: None });
     }
 
     pub(crate) fn first_byte(&mut self) {
@@ -192,10 +200,15 @@ impl Pending {
             End::Whole | End::Cut | End::Failed => RequestOutcome::Cut,
         };
         let mut state = self.account.lock();
+        let longest = state.longest;
         state.ledger.settle(hold, cost.unwrap_or(Money::ZERO));
         let totals = &mut state.totals;
         totals.requests += 1;
-        totals.limited_until = self.limited_until;
+        // A short request beside the work, for a title, say, may fail for a reason of its own.
+        if self.asked.bytes.saturating_mul(2) >= longest {
+            totals.problem = self.problem.take();
+        }
+        totals.under_way = totals.under_way.saturating_sub(1);
         totals.tokens = totals.tokens.plus(tokens);
         if !is_estimate {
             state.density.learn(&self.asked, tokens.read());
@@ -207,6 +220,7 @@ impl Pending {
             totals.unpriced.push(name.clone());
         }
         if outcome == RequestOutcome::Answered {
+            state.longest = longest.max(self.asked.bytes);
             state.failed.remove(&self.hash);
         } else if state.failed.len() < MAX_FAILED {
             *state.failed.entry(self.hash).or_default() += 1;

@@ -78,7 +78,7 @@ impl Density {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) model: String,
-    bytes: u64,
+    pub(crate) bytes: u64,
     longest: Option<u64>,
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Tap {
     pub(crate) pending: Pending,
     /// None where the service answered with an error.
     pub(crate) scan: Option<Scan>,
+    /// The type of its content.
+    pub(crate) kind: String,
     /// The headers of such an answer, and as much of its body as is read.
     pub(crate) refused: Option<(HeaderMap, Vec<u8>)>,
     pub(crate) recorded: Option<(Recorder, Vec<u8>)>,
@@ -76,6 +78,7 @@ impl Tap {
             None => self.pending.settle(End::Failed, &UsageSeen::default()),
             // What says nothing that its format knows is no answer of a model: a page of a captive portal, say.
             Some(seen) if is_whole && seen.tokens.is_none() && !seen.is_over && seen.written == 0 => {
+                self.pending.unanswered(format!("{} came in place of an answer of a model", self.kind));
                 self.pending.settle(End::Failed, seen);
             }
             Some(seen) => self.pending.settle(if is_whole { End::Whole } else { End::Cut }, seen),

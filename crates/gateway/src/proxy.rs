@@ -259,6 +259,7 @@ impl Service {
             Ok(answer) => answer,
             Err(error) => {
                 if let Some((pending, _)) = &mut begun {
+                    pending.unanswered(error.to_string());
                     pending.settle(End::Failed, &UsageSeen::default());
                 }
                 tracing::debug!(%error, origin = self.origin, "the service cannot be reached");
@@ -278,7 +279,8 @@ impl Service {
                 .then(|| Scan::new(format, value(header::CONTENT_TYPE), value(header::CONTENT_ENCODING)));
             let recorded = self.recorder.clone().map(|recorder| (recorder, Vec::new()));
             let refused = scan.is_none().then(|| (head.headers.clone(), Vec::new()));
-            Tap { pending, scan, refused, recorded }
+            let kind = value(header::CONTENT_TYPE).to_owned();
+            Tap { pending, scan, kind, refused, recorded }
         });
         Ok(Response::from_parts(head, Either::Right(Watched::new(body, tap))))
     }

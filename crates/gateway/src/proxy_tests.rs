@@ -238,7 +238,7 @@ async fn answers_pass_unchanged_and_are_counted() {
     assert_eq!(totals.requests, u64::try_from(cases.len()).unwrap());
     assert_eq!(totals.cost, records.iter().filter_map(|record| record.cost).sum());
     // The last one said so in a header.
-    assert!(totals.limited_until.is_some(), "{totals:?}");
+    assert!(totals.problem.as_ref().is_some_and(|problem| problem.until.is_some()), "{totals:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What is reported of requests: figures and no content.
 
-use ralph_model::{Money, Timestamp, Tokens};
+use ralph_model::{Money, Timestamp, Tokens, Trouble};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Shortfall;
@@ -100,6 +100,8 @@ pub struct RunTotals {
     pub model: Option<String>,
     /// The request that the budget did not cover.
     pub refused: Option<Shortfall>,
-    /// When the service takes requests again, where it refused the last one and said so.
-    pub limited_until: Option<Timestamp>,
+    /// What the last request failed of, if it did, short ones beside the work aside. It may repeat a key.
+    pub problem: Option<Trouble>,
+    /// Requests that are being answered.
+    pub under_way: u64,
 }

@@ -12,5 +12,5 @@ pub mod wire;
 pub use conversation::{
     Answer, Arguments, Delta, Message, Opaque, Part, Protocol, Request, StopReason, Tool, ToolCall, ToolResult,
 };
-pub use model::{Asked, Failed, Model, Watch, ask, limit_end};
+pub use model::{Asked, Failed, Model, Watch, ask, refusal};
 pub use provider::{Endpoint, Provider};

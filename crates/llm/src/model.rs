@@ -6,7 +6,7 @@ use std::time::Duration;
 use ralph_agents::{classify, reset_time};
 use ralph_http::header::{CONTENT_TYPE, HeaderMap};
 use ralph_http::{Bytes, Call, Events, Http, Incoming, Method, Response};
-use ralph_model::{Timestamp, Trouble, TroubleKind};
+use ralph_model::{Remedy, Timestamp, Trouble, TroubleKind};
 use serde_json::Value;
 
 use crate::conversation::{Answer, Delta, Request};
@@ -163,19 +163,15 @@ impl Model {
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         let body = ralph_http::read(answer.into_body(), MAX_REFUSAL, SILENCE).await.unwrap_or_default();
         let body = String::from_utf8_lossy(&body);
-        let words = match serde_json::from_str::<Value>(&body).ok().as_ref().and_then(wire::refusal) {
-            Some(WireError::Refused { message }) => message,
-            _ => body.trim().chars().take(MAX_SHOWN).collect(),
-        };
-        let now = (self.now)();
-        let mut trouble = classify(Some(status), &words, now).unwrap_or_else(|| {
-            let mut trouble = self.trouble(TroubleKind::Setup, &format!("status {status}: {words}"));
-            trouble.advice = Some("the request is not accepted as it is".to_owned());
-            trouble
+        let trouble = refusal(status, &headers, &body, (self.now)());
+        let trouble = trouble.unwrap_or_else(|| Trouble {
+            kind: TroubleKind::Setup,
+            until: None,
+            message: spoken(&body),
+            advice: Some("the request is not accepted as it is".to_owned()),
         });
-        trouble.message = format!("{}: status {status}: {words}", self.endpoint.url);
-        // Besides its words, the body may have a member for it.
-        trouble.until = retry_after(&headers, now).or(trouble.until).or_else(|| limit_end(&headers, &body, now));
+        let message = format!("{}: status {status}: {}", self.endpoint.url, trouble.message);
+        let trouble = Trouble { message, ..trouble };
         Fault { trouble, has_begun: false }
     }
 }
@@ -185,13 +181,25 @@ fn content_type(answer: &Response<Incoming>) -> String {
     value.unwrap_or_default().to_ascii_lowercase()
 }
 
-/// When a service that refused a request will take it, as its headers or its body have it.
+/// What an answer with an error means, in the service's own words, and when the service takes requests again.
 #[must_use]
-pub fn limit_end(headers: &HeaderMap, body: &str, now: Timestamp) -> Option<Timestamp> {
+pub fn refusal(status: u16, headers: &HeaderMap, body: &str, now: Timestamp) -> Option<Trouble> {
+    // Besides its words, the body may have a member that says more.
+    let trouble = classify(Some(status), body, now)?;
     let reset = headers.get("anthropic-ratelimit-unified-reset").and_then(|reset| reset.to_str().ok());
-    retry_after(headers, now)
+    let until = retry_after(headers, now)
         .or_else(|| reset_time(&format!("resets_at: {}", reset?), now))
         .or_else(|| reset_time(body, now))
+        .filter(|_| trouble.kind.remedy() == Remedy::Wait);
+    Some(Trouble { until, message: spoken(body), ..trouble })
+}
+
+/// The words of an answer with an error, for people.
+fn spoken(body: &str) -> String {
+    match serde_json::from_str::<Value>(body).ok().as_ref().and_then(wire::refusal) {
+        Some(WireError::Refused { message }) => message,
+        _ => body.trim().chars().take(MAX_SHOWN).collect(),
+    }
 }
 
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {

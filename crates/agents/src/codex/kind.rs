@@ -55,4 +55,5 @@ pub(crate) const PROGRAM: Program = Program {
     unpriced_default: Some("gpt-6.1-sol"),
     foreign_code: None,
     server_variables: None,
+    server_words: Some(super::server_words),
 };

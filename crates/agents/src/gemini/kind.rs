@@ -75,4 +75,5 @@ pub(crate) const PROGRAM: Program = Program {
     unpriced_default: None,
     foreign_code: None,
     server_variables: None,
+    server_words: None,
 };

@@ -77,6 +77,7 @@ pub(crate) const PROGRAM: Program = Program {
     unpriced_default: None,
     foreign_code: Some(super::foreign),
     server_variables: Some(super::environment),
+    server_words: None,
 };
 
 /// Keys of the services that OpenCode speaks to.

@@ -12,16 +12,23 @@ pub enum Client {
     Codex,
     Opencode,
     Gemini,
-    /// Three of them once more, as servers of the Agent Client Protocol.
+    /// The same once more, as servers of the Agent Client Protocol.
     ClaudeAcp,
+    CodexAcp,
     OpencodeAcp,
     GeminiAcp,
 }
+
+/// The user's key, which no program is given.
+pub const KEY: &str = "sk-test-0123456789";
 
 /// A price that the user adds, for a model that nobody else knows.
 const SCRIPTED: &str = "[prices.\"scripted-1\"]\ninput = 1\ncache_read = 0.1\ncache_write = 2\noutput = 10\n";
 
 impl Client {
+    /// The servers.
+    pub const SERVERS: [Self; 4] = [Self::ClaudeAcp, Self::CodexAcp, Self::OpencodeAcp, Self::GeminiAcp];
+
     /// The words that choose it.
     pub const fn words(self) -> &'static [&'static str] {
         match self {
@@ -29,13 +36,14 @@ impl Client {
             Self::Codex => &["--agent", "codex", "--model", "scripted-1"],
             Self::Opencode => &["--agent", "opencode", "--model", "scripted/scripted-1"],
             Self::Gemini => &["--agent", "gemini", "--model", "gemini-2.5-flash"],
-            Self::ClaudeAcp | Self::OpencodeAcp | Self::GeminiAcp => &["--agent", "server"],
+            Self::ClaudeAcp | Self::CodexAcp | Self::OpencodeAcp | Self::GeminiAcp => &["--agent", "server"],
         }
     }
 
     /// Configures the user's machine for it and gives the variables that it needs.
     pub fn set_up(self, user: &User, url: &str) -> Vec<(&'static str, String)> {
         let (command, model) = match self {
+            Self::CodexAcp => ("codex-acp", "scripted-1"),
             Self::OpencodeAcp => ("opencode acp", "scripted/scripted-1"),
             Self::GeminiAcp => ("gemini --acp --skip-trust --yolo -m gemini-2.5-flash", "gemini-2.5-flash"),
             _ => ("claude-agent-acp", "claude-sonnet-4-5"),
@@ -47,16 +55,16 @@ impl Client {
         }
         match self {
             Self::Claude | Self::ClaudeAcp => {
-                vec![("ANTHROPIC_BASE_URL", url.to_owned()), ("ANTHROPIC_API_KEY", "sk-test-0123456789".into())]
+                vec![("ANTHROPIC_BASE_URL", url.to_owned()), ("ANTHROPIC_API_KEY", KEY.into())]
             }
-            Self::Codex => {
-                vec![("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", "sk-test-0123456789".into())]
+            Self::Codex | Self::CodexAcp => {
+                vec![("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", KEY.into())]
             }
             Self::Gemini | Self::GeminiAcp => {
-                vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "sk-test-0123456789".into())]
+                vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", KEY.into())]
             }
             Self::Opencode | Self::OpencodeAcp => {
-                let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "sk-test-0123456789" });
+                let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": KEY });
                 let provider = json!({
                     "npm": "@ai-sdk/openai-compatible",
                     "name": "Scripted",
@@ -77,7 +85,7 @@ impl Client {
         // Dollars for a million tokens are micro-dollars for one; in hundredths, so that they are whole.
         let (input, cache_read, cache_write, output) = match self {
             Self::Claude | Self::ClaudeAcp => (300, 30, 375, 1500),
-            Self::Codex | Self::Opencode | Self::OpencodeAcp => (100, 10, 200, 1000),
+            Self::Codex | Self::CodexAcp | Self::Opencode | Self::OpencodeAcp => (100, 10, 200, 1000),
             Self::Gemini | Self::GeminiAcp => (30, 3, 30, 250),
         };
         let sum = usage.input * input

@@ -1,6 +1,6 @@
 //! What services do to programs: each is recognised, and the loop reacts as it should.
 
-use ralph_testkit::model::{Fault, Reply, Script, Then, Trouble};
+use ralph_testkit::model::{Fault, Reply, Script, Status, Then, Trouble};
 use serde_json::Value;
 
 use crate::client::Client;
@@ -35,6 +35,24 @@ fn ends_with(place: &Place, words: &str) {
 
 fn server_error(client: Client) {
     ends_at_once(client, Trouble::ServerError, "the service is overloaded or failed");
+}
+
+fn overloaded(client: Client) {
+    let status = Status { code: 529, body: None, headers: [("retry-after".to_owned(), "3600".to_owned())].into() };
+    let place = Place::new(client, always(Reply::fault(Fault::Status(status))));
+    ends_with(&place, "the service is overloaded or failed");
+    // As it came from the service, whatever the program makes of it.
+    assert!(place.passed().iter().all(|one| one["status"] == 529), "{:#?}", place.passed());
+    let until = &place.show()["iterations"][0]["run"]["trouble"]["until"];
+    assert!(until.is_number() || until.is_string(), "the service says when it answers again");
+}
+
+/// A hotel that wants a login answers everything with a page.
+fn portal(client: Client) {
+    let headers = [("content-type".to_owned(), "text/html".to_owned())].into();
+    let page = Status { code: 200, body: Some("<html><body>Log in to use this network</body></html>".into()), headers };
+    let place = Place::new(client, always(Reply::fault(Fault::Status(page))));
+    ends_with(&place, "the service cannot be reached");
 }
 
 fn rate_limit(client: Client) {
@@ -119,6 +137,8 @@ fn hang(client: Client) {
 
 for_each_client! {
     a_failing_service_is_no_iteration: server_error;
+    an_overloaded_service_is_no_iteration: overloaded;
+    a_page_in_place_of_an_answer_is_no_iteration: portal;
     a_limit_without_a_time_is_no_iteration: rate_limit;
     a_limit_with_a_time_is_waited_out_and_does_not_count: rate_limit_with_a_time;
     a_key_that_does_not_work_ends_the_loop: no_key;

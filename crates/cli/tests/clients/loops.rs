@@ -57,6 +57,11 @@ fn claude_as_a_server_does_the_same() {
 }
 
 #[test]
+fn codex_as_a_server_does_the_same() {
+    three_iterations(Client::CodexAcp);
+}
+
+#[test]
 fn opencode_as_a_server_does_the_same() {
     three_iterations(Client::OpencodeAcp);
 }

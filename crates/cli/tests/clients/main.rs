@@ -22,3 +22,4 @@ mod prices;
 #[expect(dead_code, reason = "shared with a suite that uses more of it")]
 mod server;
 mod session;
+mod wire;

@@ -135,7 +135,7 @@ fn a_claim_over_http() {
 const fn tool_name(client: Client) -> &'static str {
     match client {
         Client::Claude | Client::ClaudeAcp => "mcp__ralph__ralph-complete",
-        Client::Codex => "ralph_complete",
+        Client::Codex | Client::CodexAcp => "ralph_complete",
         Client::Opencode | Client::OpencodeAcp => "ralph_ralph-complete",
         Client::Gemini | Client::GeminiAcp => "mcp_ralph_ralph-complete",
     }

@@ -90,9 +90,7 @@ for_each_client! {
 
 #[test]
 fn two_dollars_a_call_of_a_server_end_at_four_at_most() {
-    for client in [Client::ClaudeAcp, Client::OpencodeAcp, Client::GeminiAcp] {
-        refused_in_time(client);
-    }
+    Client::SERVERS.into_iter().for_each(refused_in_time);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A repository with a real failing test, a user, and a scripted model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use ralph_testkit::model::{Reply, Script, ScriptedModel, Tool};
@@ -81,9 +81,14 @@ impl Place {
 
     /// Starts any command of Ralph.
     pub fn spawn_words(&self, words: &[&str]) -> Child {
+        self.spawn_in(&self.workspace(), words)
+    }
+
+    /// As `spawn_words`, in another folder.
+    pub fn spawn_in(&self, folder: &Path, words: &[&str]) -> Child {
         let programs =
             std::env::var_os("RALPH_TEST_CLIENTS").expect("scripts/test --clients says where the programs are");
-        let mut command = self.user.command(&self.workspace(), words);
+        let mut command = self.user.command(folder, words);
         let path = std::env::var_os("PATH").unwrap();
         let path = std::env::join_paths(std::iter::once(programs.into()).chain(std::env::split_paths(&path))).unwrap();
         command.env("PATH", path);

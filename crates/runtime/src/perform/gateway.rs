@@ -5,14 +5,17 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
-use ralph_agents::{Agent, AgentTask, Counted, EventSink, Observed, ProcessBase, Route, StopSignal, route};
+use ralph_agents::{Agent, AgentTask, Counted, EventSink, Observed, ProcessBase, Program, Route, StopSignal, route};
 use ralph_gateway::{
     Egress, ForwardProxy, Gateway, GatewayEvent, GatewayOptions, RequestOutcome, RequestRecord, RunTotals, Shortfall,
     Upstream,
 };
 use ralph_model::{
-    Access, AgentEvent, AgentSpec, Attempt, Cost, Ended, Fault, FaultKind, Iteration, MeterMode, Money, Remedy, Usage,
+    Access, AgentEvent, AgentSpec, Attempt, Cost, Ended, Fault, FaultKind, Iteration, MeterMode, Money, Remedy,
+    Trouble, TroubleKind, Usage,
 };
 use ralph_process::Stop;
 use ralph_view::Progress;
@@ -25,8 +28,13 @@ use crate::services::Services;
 
 /// A context that is fuller than this, in hundredths, is told of.
 const NEARLY_FULL: u64 = 80;
-/// Characters of the name of a model that are kept.
+/// Characters of the name of a model, and of the words of a service, that are kept.
 const MAX_MODEL: usize = 120;
+const MAX_MESSAGE: usize = 240;
+/// Failures of the same request after which the next is not awaited. Programs that give up by themselves do so before.
+const MAX_FAILURES: u32 = 5;
+/// How long a program may wait for a service that refused it. Ralph waits longer, and shows it.
+const SILENT_WAIT: Duration = Duration::from_secs(30);
 
 /// What stands between the agents of a run and what they reach.
 #[derive(Clone, Copy)]
@@ -67,6 +75,10 @@ pub(super) struct Gate {
     attempt: Attempt,
     agent: String,
     is_warned: bool,
+    /// When the service refused the program, which has not asked again.
+    refused: Option<Instant>,
+    /// Why there is no sense in letting the program go on.
+    hopeless: Option<String>,
 }
 
 impl Wire<'_> {
@@ -99,19 +111,28 @@ impl Wire<'_> {
         let counted = line.gate.as_ref().map(|gate| Arc::clone(&gate.counted));
         let (ended_by, stops) = watch::channel(*stop.borrow_and_update());
         let tokens = line.tokens;
+        let calls = AtomicI64::new(0);
         let mut events = |event: AgentEvent| {
+            match &event {
+                AgentEvent::ToolStarted { .. } => drop(calls.fetch_add(1, Ordering::Relaxed)),
+                AgentEvent::ToolFinished { .. } => drop(calls.fetch_sub(1, Ordering::Relaxed)),
+                _ => {}
+            }
             if let AgentEvent::Usage { input_tokens, output_tokens, .. } = &event {
                 end(&ended_by, are_used(tokens, input_tokens.saturating_add(*output_tokens)));
             }
             let is_money =
                 matches!(event, AgentEvent::Usage { .. } | AgentEvent::Estimate { .. } | AgentEvent::Uncounted);
-            if !(is_money && counted.as_ref().is_some_and(|counted| counted.is_complete())) {
+            // Every failure is seen on the wire.
+            let is_known = matches!(event, AgentEvent::Retry { .. }) && counted.is_some();
+            if !is_known && !(is_money && counted.as_ref().is_some_and(|counted| counted.is_complete())) {
                 events(event);
             }
         };
         let mut run = agent.run(task, stops, &mut events);
         let mut can_be_asked = true;
         loop {
+            let refused = line.gate.as_ref().and_then(|gate| gate.refused);
             tokio::select! {
                 biased;
                 asked = stop.changed(), if can_be_asked => match asked {
@@ -126,6 +147,14 @@ impl Wire<'_> {
                     let (why, amount) = self.note_request(gate, event);
                     amount.into_iter().for_each(spent);
                     end(&ended_by, why);
+                }
+                () = waited(refused) => {
+                    let Some(gate) = line.gate.as_mut() else { continue };
+                    gate.refused = None;
+                    if calls.load(Ordering::Relaxed) <= 0 && gate.waits() {
+                        gate.hopeless = Some("it waits for the service without any output".to_owned());
+                        end(&ended_by, Some(Stop::Hopeless));
+                    }
                 }
                 observed = &mut run => return observed,
             }
@@ -181,6 +210,8 @@ impl Wire<'_> {
                     attempt,
                     agent,
                     is_warned: false,
+                    refused: None,
+                    hopeless: None,
                 })
             }
             Err(error) => {
@@ -215,6 +246,16 @@ impl Wire<'_> {
         };
         let is_counted = is_complete(&totals);
         gate.counted.count(is_counted);
+        gate.refused = totals.problem.as_ref().and_then(|problem| problem.until).map(|_| Instant::now());
+        if record.outcome != RequestOutcome::Answered && record.outcome != RequestOutcome::Refused {
+            let status = record.status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
+            let reason = format!("{status} (failure {})", record.retries + 1);
+            self.services.tell(Progress::Agent { event: AgentEvent::Retry { reason } });
+            let is_over = record.outcome == RequestOutcome::Cut || totals.problem.is_some();
+            if is_over && record.retries + 1 >= MAX_FAILURES {
+                gate.hopeless = Some(format!("the same request failed {MAX_FAILURES} times"));
+            }
+        }
         self.list(gate.iteration, gate.attempt, &gate.agent, &record);
         if let Some(context) = record.context.filter(|context| context.percent() >= NEARLY_FULL && !gate.is_warned) {
             gate.is_warned = true;
@@ -227,14 +268,15 @@ impl Wire<'_> {
             let tokens_per_second = output.saturating_mul(1000).checked_div(span).filter(|_| output > 0);
             self.services.tell(Progress::Request { first_byte_ms, tokens_per_second });
         }
+        let hopeless = gate.hopeless.is_some().then_some(Stop::Hopeless);
         if !is_counted {
-            return (None, None);
+            return (hopeless, None);
         }
         let (input_tokens, output_tokens) = (totals.tokens.read(), totals.tokens.output);
         let event = AgentEvent::Usage { input_tokens, output_tokens, cost: totals.cost };
         self.services.tell(Progress::Agent { event });
         let is_spent = gate.budget.is_some_and(|budget| totals.cost >= budget);
-        (is_spent.then_some(Stop::BudgetSpent), Some(totals.cost))
+        (if is_spent { Some(Stop::BudgetSpent) } else { hopeless }, Some(totals.cost))
     }
 
     /// Adds a request to the list of the run.
@@ -275,12 +317,31 @@ impl Wire<'_> {
             ));
         }
         if let Some(observed) = observed {
-            apply(observed, &totals, agent.unmetered);
+            if let Some(detail) = gate.hopeless.take() {
+                observed.faults.push(Fault { kind: FaultKind::EndlessRetry, detail });
+            }
+            let trouble = totals.problem.clone().map(|problem| self.told(problem, agent));
+            apply(observed, &totals, trouble, agent.unmetered);
         }
     }
 }
 
+impl Wire<'_> {
+    /// What the service said to the last request, for people.
+    fn told(self, problem: Trouble, agent: &AgentSpec) -> Trouble {
+        let message = self.services.redactor.clean(&problem.message).chars().take(MAX_MESSAGE).collect();
+        let login = Program::of(agent).filter(|_| problem.kind == TroubleKind::Authentication);
+        Trouble { message, advice: login.map(|program| program.login.to_owned()), ..problem }
+    }
+}
+
 impl Gate {
+    /// Whether the program cannot be at anything else than waiting for a service that refused it.
+    fn waits(&self) -> bool {
+        let totals = self.gateway.as_ref().map(Gateway::totals).unwrap_or_default();
+        totals.under_way == 0 && totals.problem.is_some_and(|problem| problem.until.is_some())
+    }
+
     /// The ports of loopback on which it listens.
     pub(super) fn ports(&self) -> Vec<u16> {
         self.gateway.as_ref().map(Gateway::ports).unwrap_or_default()
@@ -300,13 +361,21 @@ impl Gate {
     }
 }
 
+/// Waits until a program has waited for too long for a service that refused it then.
+async fn waited(refused: Option<Instant>) {
+    match refused {
+        Some(at) => tokio::time::sleep_until((at + SILENT_WAIT).into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Whether everything that was asked for has a cost.
 fn is_complete(totals: &RunTotals) -> bool {
     totals.requests > 0 && totals.unpriced.is_empty() && !totals.is_uncounted
 }
 
 /// What was counted on the wire takes the place of what the program reports.
-fn apply(observed: &mut Observed, totals: &RunTotals, unmetered: bool) {
+fn apply(observed: &mut Observed, totals: &RunTotals, told: Option<Trouble>, unmetered: bool) {
     if totals.requests > 0 {
         observed.usage = Usage {
             model: totals.model.clone().or_else(|| observed.usage.model.take()),
@@ -317,11 +386,17 @@ fn apply(observed: &mut Observed, totals: &RunTotals, unmetered: bool) {
             window: observed.usage.window,
         };
     }
-    if let (Some(trouble), Some(until)) = (&mut observed.trouble, totals.limited_until)
-        && trouble.kind.remedy() == Remedy::Wait
-    {
+    match (&mut observed.trouble, told) {
         // Not every program repeats what its service says about the time.
-        trouble.until = trouble.until.or(Some(until));
+        (Some(trouble), Some(told)) if trouble.kind.remedy() == Remedy::Wait => {
+            trouble.until = trouble.until.or(told.until);
+        }
+        // Nor that it was refused at all.
+        (trouble @ None, Some(told)) if !observed.faults.is_empty() => {
+            observed.faults.push(Fault { kind: FaultKind::Service, detail: told.to_string() });
+            *trouble = Some(told);
+        }
+        _ => {}
     }
     if let Some(Shortfall { budget, committed, expected }) = totals.refused {
         // The program takes the refusal for its service's.
