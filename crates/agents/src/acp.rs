@@ -16,7 +16,6 @@
 mod calls;
 mod client;
 mod garbage;
-mod listener;
 mod message_buffer;
 mod paths;
 mod permission;
@@ -45,7 +44,6 @@ use crate::stream;
 use crate::text::shell_word;
 use calls::Confinement;
 use client::{Client, PromptTask};
-use listener::Listener;
 use talk::Talk;
 
 /// Messages that may wait for a server that does not read: answers are small, and the only long message is the prompt.
@@ -219,20 +217,12 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
 /// A parser without a server, for recorded lines.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
-    let task = PromptTask {
-        prompt: "Do the work.".into(),
-        directory: "/home/user/project".into(),
-        model: None,
-        prohibited,
-        mcp_servers: Vec::new(),
-        confinement: Confinement::Sandbox,
-    };
-    Box::new(Client::new(task, Box::new(|_| Ok(())), Talk::new()))
+    Box::new(Client::new(PromptTask { prohibited, ..PromptTask::recorded() }, Box::new(|_| Ok(())), Talk::new()))
 }
 
 /// A parser of logs, which may begin anywhere.
 pub(crate) fn listener() -> Box<dyn crate::adapter::Parser> {
-    Box::new(Listener::new())
+    Box::new(Client::listening())
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 mod answers;
 mod kind;
 mod parser;
-mod piece;
 mod refusal;
 mod settings;
 mod spending;
@@ -75,7 +74,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         environment: environment(spec, unset(settings.environment, request)),
         stdin: Stdin::Bytes(prompt(request.prompt).into_bytes()),
         // A piece of an answer comes whole in a later line; a secret is found there, and not cut into pieces.
-        pieces: Some(Pieces::ToldAgain(piece::is_piece)),
+        pieces: Some(Pieces::ToldAgain(parser::is_piece)),
         parser: parser(confinement),
     })
 }

@@ -34,7 +34,7 @@ pub fn gemini(bytes: &[u8]) {
 
 /// OpenCode.
 pub fn opencode(bytes: &[u8]) {
-    read(bytes, opencode::parser(), "step_finish");
+    read(bytes, opencode::parser(None), "step_finish");
 }
 
 /// Made once: both take longer to build than most inputs take to read.

@@ -25,8 +25,6 @@ use self::records::Records;
 use crate::adapter::{Invocation, Parser};
 use crate::request::{Error, Request};
 
-const LOGIN: &str = "set GEMINI_API_KEY, or run `gemini` once and choose how to log in";
-
 /// How it is called for a run. Without a model of the user's choice it chooses one itself, which costs one request of a small
 /// model.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Result<Invocation, Error> {

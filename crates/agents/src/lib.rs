@@ -26,7 +26,6 @@ mod program_agent;
 mod programs;
 mod readable;
 mod record;
-mod refusals;
 mod registry;
 mod report_file;
 mod request;

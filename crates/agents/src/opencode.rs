@@ -1,16 +1,13 @@
 //! OpenCode: how it is called, and a reader of what it prints. Decides nothing.
 //!
-//! It prints an event a line on standard output, for its own session only, and no last one. What the events leave out is in
-//! its log, which it is told to print on standard error: which model is asked, every request that is tried again, and
-//! requests that no event shows.
+//! It prints an event a line on standard output, for its own session only, and no last one. Which model is asked, what is tried
+//! again and what subagents use is in no event: the gateway sees it, and without that subagents are not permitted.
 
 mod call;
 mod error;
 mod invocation;
 mod kind;
-mod log;
 mod parser;
-mod patience;
 mod plugins;
 pub(crate) mod settings;
 
@@ -20,9 +17,9 @@ use plugins::foreign;
 
 use crate::adapter::Parser;
 
-/// A reader of what OpenCode prints.
-pub(crate) fn parser() -> Box<dyn Parser> {
-    Box::new(parser::Reader::default())
+/// A reader of what OpenCode prints, which asks this model.
+pub(crate) fn parser(model: Option<String>) -> Box<dyn Parser> {
+    Box::new(parser::Reader::new(model))
 }
 
 #[cfg(test)]

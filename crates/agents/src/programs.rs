@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ralph_model::AgentSpec;
+use ralph_model::{AgentSpec, Trouble, TroubleKind};
 
 use crate::registry::{Behind, Kind};
 use crate::request::Request;
@@ -27,6 +27,10 @@ pub struct Program {
     pub install: &'static str,
     /// How to log in.
     pub login: &'static str,
+    /// How to get credit, where it is known.
+    pub credit: Option<&'static str>,
+    /// How to choose another model.
+    pub other_model: &'static str,
     /// Variables of which one is enough to be logged in.
     pub keys: &'static [&'static str],
     /// Files of which one is there after a login, relative to the home folder or to the folder that a variable names.
@@ -89,6 +93,22 @@ impl Program {
     /// The well-known programs, in the order in which they are looked for.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         Kind::all().filter_map(Kind::program)
+    }
+
+    /// The trouble with what a person can do about it.
+    #[must_use]
+    pub fn advised(&self, trouble: Trouble) -> Trouble {
+        let advice = match trouble.kind {
+            TroubleKind::Authentication => Some(self.login),
+            TroubleKind::OutOfCredit => self.credit,
+            TroubleKind::ModelNotFound => Some(self.other_model),
+            TroubleKind::RateLimit
+            | TroubleKind::Overload
+            | TroubleKind::Unreachable
+            | TroubleKind::ContextOverflow
+            | TroubleKind::Setup => None,
+        };
+        Trouble { advice: advice.map(str::to_owned), ..trouble }
     }
 
     /// Whether a variable belongs to a cloud that the program is told to work through.

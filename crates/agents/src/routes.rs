@@ -8,7 +8,7 @@ use ralph_model::AgentSpec;
 use serde_json::{Value, json};
 
 use crate::files::{Links, MAX_BYTES, read_plain};
-use crate::opencode::settings as opencode;
+use crate::opencode::settings::{self as opencode, CONTENT};
 use crate::programs::{Program, takes_words};
 use crate::registry::Kind;
 
@@ -235,12 +235,8 @@ const PROVIDERS: [(&str, &[&str], &str); 3] = [
 ];
 
 fn providers(spec: &AgentSpec, found: &Found<'_>) -> Route {
-    let mut settings: Vec<Value> = opencode::files(|name| found.path(name))
-        .iter()
-        .filter_map(|path| opencode::object(&text(path)))
-        .map(Value::Object)
-        .collect();
-    settings.extend(found.value(CONTENT).and_then(opencode::object).map(Value::Object));
+    let settings = opencode::of_user(|name| found.value(name).map(str::to_owned));
+    let settings: Vec<Value> = settings.into_iter().map(Value::Object).collect();
     let of_settings = |pointer: &str| settings.iter().rev().find_map(|one| one.pointer(pointer)?.as_str());
     let model = spec.model.as_deref().or_else(|| of_settings("/model"));
     let Some((id, _)) = model.and_then(|model| model.split_once('/')) else {
@@ -270,9 +266,6 @@ fn providers(spec: &AgentSpec, found: &Found<'_>) -> Route {
         _ => Route::Beside(format!("the address and the key of its provider `{id}` are not known")),
     }
 }
-
-/// The variable with settings of OpenCode over those of all files.
-const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
 
 impl Service {
     /// Makes the agent ask at this address with this token. The key leaves its environment.

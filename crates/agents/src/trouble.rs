@@ -2,8 +2,9 @@
 //! what the service said.
 
 use ralph_model::{Timestamp, Trouble, TroubleKind};
+use serde_json::Value;
 
-/// Words that name a kind of trouble, the more telling ones first. In lower case.
+/// Words of services, and names and words of programs, that name a kind of trouble; the more telling ones first. In lower case.
 const WORDS: &[(TroubleKind, &[&str])] = &[
     (
         TroubleKind::ContextOverflow,
@@ -21,6 +22,10 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "exceeds the maximum number of tokens",
             "exceeded max context",
             "ran out of room in the model",
+            "contextoverflowerror",
+            "blocking_limit",
+            "rapid_refill_breaker",
+            "autocompact_thrashing",
         ],
     ),
     (
@@ -34,6 +39,15 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "payment required",
             "out of credits",
             "insufficient credits",
+            "quota exceeded. check your plan and billing",
+            "to use codex with your chatgpt plan",
+            "billing_error",
+            "model_requires_usage_credits",
+            "long_context_credits_required",
+            "insufficient_g1_credits_balance",
+            "prepayment credits",
+            "credits are depleted",
+            "billing account is not active",
         ],
     ),
     (
@@ -71,6 +85,25 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "unauthenticated",
             "missing bearer",
             "no auth credentials",
+            "providerautherror",
+            "access token could not be refreshed",
+            "please log out and sign in again",
+            "api_key_auth_disabled",
+            "gateway_session_expired",
+            "gateway_signin_required",
+            "invalid_credential_header",
+            "org_disabled_credential",
+            "provider_credentials",
+            "stored_login_refused",
+            "oauth_org_not_allowed",
+            "account_on_hold",
+            "verification_required",
+            "validation_required",
+            "cloud_credential_error",
+            "api keys are not supported",
+            "could not load the default credentials",
+            "reported as leaked",
+            "user location is not supported",
         ],
     ),
     (
@@ -93,6 +126,8 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "hit your limit",
             "retryablequotaerror",
             "terminalquotaerror",
+            "exhausted your",
+            "capacity exceeded",
         ],
     ),
     (
@@ -129,6 +164,18 @@ const WORDS: &[(TroubleKind, &[&str])] = &[
             "socket hang up",
             "getaddrinfo",
             "dns error",
+            "connection_failed",
+            "stream_idle_timeout",
+            "no_response",
+            "network_edge_blocked",
+            "computer_slept",
+            "gateway_content_type",
+            "tls_untrusted_ca",
+            "cannot connect to api",
+            "socket connection was closed",
+            "connection reset by server",
+            "was there a typo in the url or port",
+            "stream disconnected before completion",
         ],
     ),
 ];
@@ -143,7 +190,9 @@ pub fn classify(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trou
     let by_words = WORDS.iter().find(|(_, list)| list.iter().any(|word| lower.contains(word))).map(|(kind, _)| *kind);
     let by_words = match by_words {
         // Google says the same of a limit that is over in a minute, and names it.
-        Some(TroubleKind::OutOfCredit) if GOOGLES.iter().any(|word| lower.contains(word)) => {
+        Some(TroubleKind::OutOfCredit)
+            if lower.contains("exceeded your current quota") && GOOGLES.iter().any(|word| lower.contains(word)) =>
+        {
             Some(TroubleKind::RateLimit)
         }
         by_words => by_words,
@@ -160,6 +209,7 @@ pub fn classify(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trou
         (Some(404), Some(TroubleKind::ModelNotFound)) => TroubleKind::ModelNotFound,
         (Some(404), _) if lower.contains("model") => TroubleKind::ModelNotFound,
         (Some(429), Some(TroubleKind::OutOfCredit)) => TroubleKind::OutOfCredit,
+        (Some(429), _) if is_limit_of_nothing(&lower) => TroubleKind::OutOfCredit,
         (Some(429), _) => TroubleKind::RateLimit,
         (Some(408 | 500..=599), _) => TroubleKind::Overload,
         (_, Some(kind)) => kind,
@@ -170,6 +220,47 @@ pub fn classify(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trou
         _ => None,
     };
     Some(Trouble { kind, until, message: words.to_owned(), advice: None })
+}
+
+/// Whether a limit is one of nothing, for a model that the plan does not have at all: `limit: 0`.
+fn is_limit_of_nothing(lower: &str) -> bool {
+    lower.split("limit:").skip(1).any(|rest| {
+        let number = rest.trim_start();
+        let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+        number.get(..end) == Some("0") && !number[end..].starts_with('.')
+    })
+}
+
+/// The status that words name: `API Error: 529 {…}`, `last status: 429`, `HTTP 503`.
+pub(crate) fn status_in(words: &str) -> Option<u16> {
+    let mut before = String::new();
+    for word in words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        let is_named = ["error", "status", "code", "http"].contains(&before.as_str());
+        if let (true, 3, Ok(number)) = (is_named, word.len(), word.parse::<i64>())
+            && let Some(status) = as_status(number)
+        {
+            return Some(status);
+        }
+        before = word.to_ascii_lowercase();
+    }
+    None
+}
+
+pub(crate) fn as_status(number: i64) -> Option<u16> {
+    u16::try_from(number).ok().filter(|number| (400..=599).contains(number))
+}
+
+/// The status and the innermost words of an error that is told as JSON, whatever stands before it.
+pub(crate) fn inner(words: &str) -> Option<(Option<u16>, String)> {
+    let json = words.get(words.find('{')?..)?;
+    let Some(Ok(answer)) = serde_json::Deserializer::from_str(json).into_iter::<Value>().next() else { return None };
+    let error = answer.get("error").unwrap_or(&answer);
+    let (status, message) =
+        (error.get("code").and_then(Value::as_i64).and_then(as_status), error.get("message")?.as_str()?);
+    match inner(message).filter(|_| message.starts_with('{')) {
+        Some((deeper, message)) => Some((deeper.or(status), message)),
+        None => Some((status, message.to_owned())),
+    }
 }
 
 /// When a service says that it will answer again: `retry-after: 30`, `try again in 1m30s`, `resets_at: 1763200000`,

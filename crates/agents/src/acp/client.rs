@@ -49,6 +49,20 @@ pub(super) struct PromptTask {
     pub(super) confinement: Confinement,
 }
 
+impl PromptTask {
+    /// Of a session that is over.
+    pub(super) fn recorded() -> Self {
+        Self {
+            prompt: String::new(),
+            directory: PathBuf::from("/"),
+            model: None,
+            prohibited: Prohibited::default(),
+            mcp_servers: Vec::new(),
+            confinement: Confinement::Sandbox,
+        }
+    }
+}
+
 /// One session with a server.
 pub(super) struct Client {
     task: PromptTask,
@@ -68,6 +82,8 @@ pub(super) struct Client {
     thought: Thought,
     cancel: Cancel,
     garbage: Garbage,
+    /// It reads a log: what was asked is not in it, so that no answer can be told from the answer to another question.
+    listens: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +135,7 @@ impl Client {
             thought: Thought::NotSeen,
             cancel: Cancel::No,
             garbage: Garbage::default(),
+            listens: false,
         };
         let files = json!({"readTextFile": false, "writeTextFile": false});
         let about = json!({"name": "ralph", "title": "Ralph", "version": env!("CARGO_PKG_VERSION")});
@@ -130,6 +147,12 @@ impl Client {
         // It waits in the channel until the server runs. A channel that is closed already belongs to a run that never starts.
         let _ = client.ask(Step::Initialize, "initialize", &params);
         client
+    }
+
+    /// For a log, which may begin anywhere. Asks nothing.
+    pub(super) fn listening() -> Self {
+        let client = Self::new(PromptTask::recorded(), Box::new(|_| Ok(())), Talk::new());
+        Self { step: Step::Prompt, sink: None, listens: true, ..client }
     }
 
     fn ask(&mut self, step: Step, method: &str, params: &Value) -> Result<(), FeedError> {
@@ -175,6 +198,11 @@ impl Client {
     }
 
     fn answered(&mut self, id: &Value, outcome: Result<Value, Refusal>, transcript: &mut Transcript) {
+        if self.listens {
+            self.voice.ends(transcript);
+            let trouble = outcome.err().and_then(|refusal| self.service_trouble(&refusal, transcript.now()));
+            return trouble.into_iter().for_each(|trouble| transcript.trouble(trouble));
+        }
         if id.as_u64() != Some(self.number) {
             return;
         }
@@ -280,14 +308,17 @@ impl Client {
 
     fn refused(&mut self, refusal: &Refusal, transcript: &mut Transcript) {
         self.voice.ends(transcript);
-        let words = refused::words(refusal);
-        if let Some(mut trouble) = refused::trouble(refusal, &words, &self.server.logins, transcript.now()) {
+        if let Some(mut trouble) = self.service_trouble(refusal, transcript.now()) {
             if trouble.kind == TroubleKind::ModelNotFound {
                 trouble.advice = Some(session_option::other_model(&self.offered));
             }
             transcript.trouble(trouble);
         }
-        self.fail(&words, transcript);
+        self.fail(&refused::words(refusal), transcript);
+    }
+
+    fn service_trouble(&self, refusal: &Refusal, now: Timestamp) -> Option<Trouble> {
+        refused::trouble(refusal, &refused::words(refusal), &self.server.logins, now)
     }
 
     fn trouble(&mut self, trouble: Trouble, transcript: &mut Transcript) {

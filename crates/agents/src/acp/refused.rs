@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::calls::text;
 use super::rpc::Refusal;
 use crate::text::short;
-use crate::trouble::classify;
+use crate::trouble::{as_status, classify, inner, status_in};
 
 /// The code of the protocol for a server that wants a login first.
 const AUTHENTICATION_REQUIRED: i64 = -32000;
@@ -26,17 +26,15 @@ pub(super) fn words(refusal: &Refusal) -> String {
         .or_else(|| refusal.data.as_str());
     let words = match detail {
         Some(detail) if message.contains(detail) => message.to_owned(),
-        Some(detail) => format!("{message}: {}", inner(detail).unwrap_or_else(|| detail.to_owned())),
-        None => inner(message).unwrap_or_else(|| message.to_owned()),
+        Some(detail) => format!("{message}: {}", inside(detail).unwrap_or_else(|| detail.to_owned())),
+        None => inside(message).unwrap_or_else(|| message.to_owned()),
     };
     short(words, MAX_WORDS)
 }
 
-/// The message inside of an error that is told as JSON.
-fn inner(text: &str) -> Option<String> {
-    let value: Value = serde_json::from_str(text).ok()?;
-    let message = value.pointer("/error/message").or_else(|| value.get("message"))?.as_str()?;
-    Some(inner(message).unwrap_or_else(|| message.to_owned()))
+/// The message inside of an error that is told as JSON and nothing else.
+fn inside(text: &str) -> Option<String> {
+    inner(text).filter(|_| text.starts_with('{')).map(|(_, message)| message)
 }
 
 /// The trouble of the service that an error tells of, if it does. `logins` is how one can log in, by the server's own words.
@@ -78,26 +76,7 @@ fn status(refusal: &Refusal, words: &str) -> Option<u16> {
         .iter()
         .filter_map(|place| refusal.data.pointer(place)?.as_i64());
     let numbers = std::iter::once(refusal.code).chain(in_data);
-    numbers.filter_map(as_status).next().or_else(|| in_words(words))
-}
-
-fn as_status(number: i64) -> Option<u16> {
-    u16::try_from(number).ok().filter(|number| (400..=599).contains(number))
-}
-
-/// `API Error: 529 {…}`, `status code 429`, `HTTP 503`.
-fn in_words(words: &str) -> Option<u16> {
-    let mut before = String::new();
-    for word in words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
-        let is_named = ["error", "status", "code", "http"].contains(&before.as_str());
-        if let (true, 3, Ok(number)) = (is_named, word.len(), word.parse::<i64>())
-            && let Some(status) = as_status(number)
-        {
-            return Some(status);
-        }
-        before = word.to_ascii_lowercase();
-    }
-    None
+    numbers.filter_map(as_status).next().or_else(|| status_in(words))
 }
 
 #[cfg(test)]

@@ -7,8 +7,12 @@ use crate::golden;
 fn begun(output: u64) -> (Answers, Transcript) {
     let (mut answers, mut transcript) = (Answers::default(), golden::transcript());
     let usage = json!({"input_tokens": 1000, "output_tokens": output});
-    answers.begin("a", "scripted-1", &usage, &mut transcript);
+    answers.begin(&message("a", "scripted-1", &usage), &mut transcript);
     (answers, transcript)
+}
+
+fn message(id: &str, model: &str, usage: &Value) -> Value {
+    json!({"id": id, "model": model, "usage": usage})
 }
 
 fn micros(transcript: &Transcript) -> i64 {
@@ -16,72 +20,32 @@ fn micros(transcript: &Transcript) -> i64 {
 }
 
 #[test]
-fn what_was_read_counts_at_once_and_what_is_written_while_it_comes() {
+fn what_was_read_counts_at_once_and_what_is_written_with_its_end() {
     let (mut answers, mut transcript) = begun(1);
     assert_eq!(micros(&transcript), 1010);
-    answers.grow("a", 4000, &mut transcript);
-    assert_eq!(micros(&transcript), 1000 + 10 * 1000);
-    // Small pieces wait for company.
-    answers.grow("a", 200, &mut transcript);
-    assert_eq!(micros(&transcript), 1000 + 10 * 1000);
-    answers.grow("a", 100, &mut transcript);
-    assert_eq!(micros(&transcript), 1000 + 10 * 1075);
-}
-
-#[test]
-fn the_true_figure_replaces_the_estimate_for_good() {
-    let (mut answers, mut transcript) = begun(1);
-    answers.grow("a", 40_000, &mut transcript);
     answers.settle("a", &json!({"output_tokens": 50}), &mut transcript);
     assert_eq!(micros(&transcript), 1500);
     // A late block repeats the figures of the beginning.
-    let block = json!({"id": "a", "model": "scripted-1", "usage": {"input_tokens": 1000, "output_tokens": 1}});
-    answers.block(&block, &[json!({"type": "text", "text": "x".repeat(4000)})], &mut transcript);
-    answers.grow("a", 40_000, &mut transcript);
-    answers.think(1000, &mut transcript);
+    answers.told(&message("a", "scripted-1", &json!({"input_tokens": 1000, "output_tokens": 1})), &mut transcript);
     assert_eq!(micros(&transcript), 1500);
 }
 
 #[test]
-fn hidden_thought_counts() {
-    let (mut answers, mut transcript) = begun(1);
-    answers.think(100, &mut transcript);
-    assert_eq!(micros(&transcript), 1000 + 10 * 100);
-}
-
-#[test]
-fn answers_of_subagents_are_estimated_from_their_blocks() {
+fn answers_of_subagents_count_by_their_blocks() {
     let (mut answers, mut transcript) = (Answers::default(), golden::transcript());
-    let message = json!({"id": "s", "model": "scripted-1", "usage": {"input_tokens": 1000, "output_tokens": 1}});
-    let text = json!({"type": "text", "text": "x".repeat(400)});
-    let call = json!({"type": "tool_use", "input": {"command": "y".repeat(400)}});
-    answers.block(&message, &[text], &mut transcript);
-    answers.block(&message, &[call], &mut transcript);
-    assert_eq!(micros(&transcript), 1000 + 10 * 200);
-}
-
-#[test]
-fn an_answer_in_one_piece_has_true_figures() {
-    let (mut answers, mut transcript) = (Answers::default(), golden::transcript());
-    let message = json!({"id": "s", "model": "scripted-1", "stop_reason": "end_turn", "usage": {"input_tokens": 1000, "output_tokens": 5}});
-    answers.block(&message, &[json!({"type": "text", "text": "x".repeat(400)})], &mut transcript);
-    assert_eq!(micros(&transcript), 1050);
-}
-
-#[test]
-fn blocks_of_an_answer_that_came_bit_by_bit_count_once() {
-    let (mut answers, mut transcript) = begun(1);
-    answers.grow("a", 4000, &mut transcript);
-    let block = json!({"id": "a", "model": "scripted-1", "usage": {"output_tokens": 1}});
-    answers.block(&block, &[json!({"type": "text", "text": "x".repeat(4000)})], &mut transcript);
-    assert_eq!(micros(&transcript), 1000 + 10 * 1000);
+    for output in [1, 5] {
+        let usage = json!({"input_tokens": 1000, "output_tokens": output});
+        answers.told(&message("s", "scripted-1", &usage), &mut transcript);
+        assert_eq!(micros(&transcript), 1000 + 10 * output);
+    }
 }
 
 #[test]
 fn answers_are_forgotten_before_they_are_too_many() {
     let (mut answers, mut transcript) = (Answers::default(), golden::transcript());
     for number in 0..1000 {
-        answers.begin(&number.to_string(), "scripted-1", &json!({"input_tokens": 1000}), &mut transcript);
+        let message = message(&number.to_string(), "scripted-1", &json!({"input_tokens": 1000}));
+        answers.begin(&message, &mut transcript);
     }
     assert_eq!(answers.known.len(), MAX);
     assert_eq!(micros(&transcript), 1000 * 1000);
@@ -90,8 +54,7 @@ fn answers_are_forgotten_before_they_are_too_many() {
 #[test]
 fn answers_without_a_name_are_nobodys() {
     let (mut answers, mut transcript) = (Answers::default(), golden::transcript());
-    answers.begin("", "scripted-1", &json!({"input_tokens": 1000}), &mut transcript);
-    answers.grow("", 4000, &mut transcript);
+    answers.begin(&message("", "scripted-1", &json!({"input_tokens": 1000})), &mut transcript);
     answers.settle("x", &json!({"output_tokens": 50}), &mut transcript);
     assert_eq!(micros(&transcript), 0);
 }
@@ -101,7 +64,7 @@ fn what_is_cached_for_an_hour_is_dearer() {
     let (mut answers, mut transcript) = (Answers::default(), golden::transcript());
     let usage = json!({"cache_creation_input_tokens": 5000,
         "cache_creation": {"ephemeral_5m_input_tokens": 2000, "ephemeral_1h_input_tokens": 3000}});
-    answers.begin("a", "claude-opus-4-5", &usage, &mut transcript);
+    answers.begin(&message("a", "claude-opus-4-5", &usage), &mut transcript);
     // A later figure that does not tell them apart changes nothing.
     answers.settle("a", &json!({"cache_creation_input_tokens": 5000, "output_tokens": 0}), &mut transcript);
     assert_eq!(micros(&transcript), 2000 * 25 / 4 + 3000 * 10);
@@ -113,10 +76,10 @@ fn what_is_cached_for_an_hour_is_dearer() {
 fn a_service_that_does_not_count_is_found_out() {
     for usage in [json!({}), json!({"input_tokens": 0, "output_tokens": 3}), json!(null)] {
         let (mut answers, mut transcript) = (Answers::default(), golden::transcript());
-        answers.begin("a", "scripted-1", &usage, &mut transcript);
+        answers.begin(&message("a", "scripted-1", &usage), &mut transcript);
         assert_eq!(transcript.why_lost_count(), None, "some tell it with the end of an answer");
         answers.settle("a", &usage, &mut transcript);
-        answers.begin("b", "scripted-1", &usage, &mut transcript);
+        answers.begin(&message("b", "scripted-1", &usage), &mut transcript);
         assert!(transcript.why_lost_count().is_some(), "{usage}");
         transcript.own_cost(0.000_1);
         let done = ralph_model::Ended::Exited { code: 0 };

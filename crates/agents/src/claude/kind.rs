@@ -29,6 +29,8 @@ pub(crate) const PROGRAM: Program = Program {
     title: "Claude Code",
     install: "npm install -g @anthropic-ai/claude-code",
     login: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
+    credit: Some("add credit to the account that pays for Claude, or log in to another one"),
+    other_model: "choose a model that the account can use, or let Claude Code choose",
     keys: &[
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",

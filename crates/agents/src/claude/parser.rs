@@ -4,7 +4,7 @@
 //! - `assistant` and `user` come for each block of an answer and for each result of a tool, those of subagents with
 //!   `parent_tool_use_id`. The figures in `assistant` are those of the answer's beginning.
 //! - `stream_event` tells the main conversation as it is written; its `message_delta` has the true figures of an answer. Subagents
-//!   and the summary of a compaction have no such events: until the end theirs are estimated.
+//!   and the summary of a compaction have no such events: their figures are those of a beginning until the end.
 //! - `result` ends a turn. Work in the background can begin another one, so the last `result` counts; its figures are sums over the
 //!   session, except for `model_usage_since_last_result`.
 
@@ -15,8 +15,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::answers::Answers;
-use super::piece::Piece;
-use super::refusal::{Failure, REFUSALS};
+use super::kind::PROGRAM;
+use super::refusal::Failure;
 use super::spending::Spending;
 use super::words::{beginning, called_with, error_words, is_rejected, refused_by_sandbox, text};
 use crate::adapter::Parser;
@@ -32,6 +32,16 @@ const NOBODY: &str = "<synthetic>";
 /// Ends of a turn that the service is the reason of.
 const OF_THE_SERVICE: [&str; 5] =
     ["api_error", "prompt_too_long", "blocking_limit", "image_error", "rapid_refill_breaker"];
+
+/// How the service writes a piece of an answer and the program passes it on: in this order, and without a space.
+const PIECE: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":"#;
+
+/// Whether a line is a piece of an answer, which comes whole in a later line. Most of a stream is; a service may have an order of its
+/// own.
+pub(super) fn is_piece(line: &str) -> bool {
+    line.starts_with(PIECE)
+        || (line.starts_with(r#"{"type":"stream_event","#) && line.contains(r#""type":"content_block_delta""#))
+}
 
 /// Whether something else than the program can keep it from writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +101,6 @@ struct Event {
     status: Value,
     summary: Value,
     compact_metadata: Value,
-    estimated_tokens_delta: Value,
     // Of results.
     is_error: Value,
     terminal_reason: Value,
@@ -112,8 +121,7 @@ impl Event {
 
 impl Parser for Claude {
     fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
-        if let Some(piece) = Piece::of(line) {
-            self.answers.grow(&piece.answer, piece.bytes, transcript);
+        if is_piece(line) {
             self.began = true;
             return;
         }
@@ -150,9 +158,8 @@ impl Parser for Claude {
             // It refused its arguments or its settings; standard error says why.
             None if !self.began && *code != 0 && !self.stderr.is_empty() => {
                 let words = self.stderr.make_contiguous().join(" · ");
-                if let Some(mut trouble) = classify(None, &words, transcript.now()) {
-                    trouble.advice = REFUSALS.advice(trouble.kind).map(str::to_owned);
-                    transcript.trouble(trouble);
+                if let Some(trouble) = classify(None, &words, transcript.now()) {
+                    transcript.trouble(PROGRAM.advised(trouble));
                 }
                 transcript.terminal(Terminal::Failed(words));
             }
@@ -182,16 +189,10 @@ impl Claude {
         let inner = &event.event;
         match text(&inner["type"]) {
             "message_start" => {
-                let message = &inner["message"];
-                self.answers.begin(text(&message["id"]), text(&message["model"]), &message["usage"], transcript);
+                self.answers.begin(&inner["message"], transcript);
                 if event.is_main() {
                     self.answered(transcript);
                 }
-            }
-            "content_block_delta" => {
-                let delta = &inner["delta"];
-                let piece = [&delta["text"], &delta["partial_json"]].map(text).map(str::len);
-                self.answers.grow(text(&event.api_message_id), piece[0] + piece[1], transcript);
             }
             "message_delta" => self.answers.settle(text(&event.api_message_id), &inner["usage"], transcript),
             _ => {}
@@ -215,7 +216,7 @@ impl Claude {
             // Whatever was tried again worked: nothing tells whose request it was.
             transcript.recovered();
         }
-        self.answers.block(message, content, transcript);
+        self.answers.told(message, transcript);
         for block in content {
             let (id, kind) = (text(&block["id"]), text(&block["type"]));
             match kind {
@@ -268,7 +269,6 @@ impl Claude {
             }
             "api_retry" => self.retry(event, transcript),
             "permission_denied" => self.remember_denied(text(&event.tool_use_id)),
-            "thinking_tokens" => self.answers.think(event.estimated_tokens_delta.as_u64().unwrap_or(0), transcript),
             "compact_boundary" => {
                 // The request that wrote the summary is not shown: it read what was there, and wrote what is left.
                 let count = |name: &str| event.compact_metadata[name].as_u64().unwrap_or(0);

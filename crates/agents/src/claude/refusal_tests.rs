@@ -1,4 +1,7 @@
 use ralph_model::TroubleKind;
+use ralph_model::TroubleKind::{
+    Authentication, ContextOverflow, ModelNotFound, OutOfCredit, Overload, RateLimit, Unreachable,
+};
 
 use super::*;
 

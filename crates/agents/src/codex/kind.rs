@@ -29,6 +29,8 @@ pub(crate) const PROGRAM: Program = Program {
     title: "Codex",
     install: "npm install -g @openai/codex",
     login: "run `codex login`, or set CODEX_API_KEY or OPENAI_API_KEY",
+    credit: Some("check the plan or the credit of the account, or run `codex login` with another"),
+    other_model: "choose a model that the account can use",
     keys: &["OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN"],
     logins: &[(Some("CODEX_HOME"), "auth.json"), (None, ".codex/auth.json")],
     variables: &["CODEX_HOME", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE", "CODEX_SQLITE_HOME"],

@@ -1,3 +1,5 @@
+use ralph_model::TroubleKind;
+
 use super::*;
 use crate::golden::NOW;
 

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use super::settings_folder;
 use crate::dotenv;
 use crate::files::{Links, MAX_BYTES, read_plain, write_private};
+use crate::opencode::settings::object;
 use crate::request::{Error, Request};
 
 pub(super) const SETTINGS: &str = "settings.json";
@@ -120,9 +121,9 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
         None => (Value::Null, true),
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => (Value::Null, true),
         Some(Err(_)) => (Value::Null, false),
-        Some(Ok(text)) => match serde_json::from_str(&without_comments(&text)) {
-            Ok(settings) => (settings, true),
-            Err(_) => (Value::Null, false),
+        Some(Ok(text)) => match object(&text) {
+            Some(settings) => (Value::Object(settings), true),
+            None => (Value::Null, false),
         },
     };
     let path = own.join(SETTINGS);
@@ -262,45 +263,6 @@ fn planted(request: &Request<'_>) -> Result<Vec<String>, Error> {
         names.extend(dotenv::possible_names(&text));
     }
     Ok(names)
-}
-
-/// JSON without the comments that the program allows in it.
-fn without_comments(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['"', '/']) {
-        let (front, back) = rest.split_at(at);
-        plain.push_str(front);
-        let end = if back.starts_with("//") {
-            back.find('\n').unwrap_or(back.len())
-        } else if back.starts_with("/*") {
-            back.find("*/").map_or(back.len(), |end| end + 2)
-        } else if back.starts_with('"') {
-            let end = string_end(back);
-            plain.push_str(&back[..end]);
-            end
-        } else {
-            plain.push('/');
-            1
-        };
-        rest = &back[end..];
-    }
-    plain.push_str(rest);
-    plain
-}
-
-/// Where the string ends that a text begins with, behind its closing quote.
-fn string_end(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ pub(crate) const PROGRAM: Program = Program {
     title: "Gemini CLI",
     install: "npm install -g @google/gemini-cli",
     login: "run `gemini` and log in, or set GEMINI_API_KEY",
+    credit: Some("turn on billing for the key's project in Google AI Studio, or use another key or model"),
+    other_model: "choose a model that this account can use",
     keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     logins: &[(Some("GEMINI_CLI_HOME"), ".gemini/oauth_creds.json"), (None, ".gemini/oauth_creds.json")],
     variables: &[

@@ -8,8 +8,9 @@ use ralph_model::{Ended, FaultKind, Tokens, TroubleKind};
 use serde_json::Value;
 
 use super::calls::{SHELL, about, command_end, failure, response};
+use super::kind::PROGRAM;
 use super::records::Records;
-use super::{LOGIN, refusal};
+use super::refusal;
 use crate::adapter::Parser;
 use crate::text::{bounded, short};
 use crate::transcript::{CallEnd, Terminal, Transcript};
@@ -258,7 +259,7 @@ impl Gemini {
         let said = self.complaint();
         let trouble = match code {
             0 => return,
-            41 => refusal::not_set_up(said, LOGIN),
+            41 => refusal::not_set_up(said, PROGRAM.login),
             44 => {
                 transcript.fault(FaultKind::SandboxRefused, &said);
                 return transcript.terminal(Terminal::Failed(said));

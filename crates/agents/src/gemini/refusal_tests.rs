@@ -40,7 +40,7 @@ fn the_services_own_status_weighs_more_than_the_exit_code() {
     let words = r#"[API Error: {"error":{"code":401,"message":"Say who you are.","status":"UNAUTHENTICATED"}}]"#;
     let trouble = trouble(words, Some(500), NOW).unwrap();
     assert_eq!((trouble.kind, trouble.message.as_str()), (TroubleKind::Authentication, "Say who you are."));
-    assert_eq!(trouble.advice.as_deref(), Some(LOGIN));
+    assert_eq!(trouble.advice.as_deref(), Some(PROGRAM.login));
 }
 
 #[test]

@@ -17,8 +17,8 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     words.push("--auto");
     // Without a title it asks a model for one, and no event shows what that costs.
     words.extend(["--title", "ralph"]);
-    // Only the log shows the model, and requests that are tried again.
-    words.extend(["--print-logs", "--log-level", "INFO"]);
+    // Events call every mistake in the settings an error of the server.
+    words.extend(["--print-logs", "--log-level", "ERROR"]);
     if !spec.user_settings {
         words.push("--pure");
     }
@@ -31,7 +31,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         environment: environment(spec, request),
         stdin: Stdin::Bytes(request.prompt.as_bytes().to_vec()),
         pieces: None,
-        parser: super::parser(),
+        parser: super::parser(spec.model.clone().or_else(|| settings::model(request))),
     }
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn environment(spec: &AgentSpec, request: &Request<'_>) -> Vec<(OsStr
     if !spec.user_settings {
         variables.push(("OPENCODE_DISABLE_PROJECT_CONFIG".into(), "1".into()));
     }
-    // Neither events nor log show what subagents use; where nobody counts, they may work.
-    if !spec.unmetered {
+    // No event shows what subagents use; where that is seen on the wire, or nobody counts, they may work.
+    if !spec.unmetered && !request.base.counted.is_expected() {
         let rules = Value::Object(settings::without_subagents(request));
         variables.push(("OPENCODE_PERMISSION".into(), rules.to_string().into()));
     }

@@ -22,7 +22,7 @@ pub(crate) static KIND: Kind = Kind {
     program: Behind::Program(&PROGRAM),
     build: ProgramAgent::build,
     invoke: Some(|spec, program, request| Ok(super::invocation(spec, program, request))),
-    log_parser: Some(|| super::parser()),
+    log_parser: Some(|| super::parser(None)),
 };
 
 pub(crate) const PROGRAM: Program = Program {
@@ -30,6 +30,8 @@ pub(crate) const PROGRAM: Program = Program {
     title: "OpenCode",
     install: "npm install -g opencode-ai",
     login: "run `opencode auth login`, or set the key of your provider, such as ANTHROPIC_API_KEY",
+    credit: None,
+    other_model: "`opencode models` lists the models that this account has; name one as provider/model",
     keys: PROVIDER_KEYS,
     logins: &[(Some("XDG_DATA_HOME"), "opencode/auth.json"), (None, ".local/share/opencode/auth.json")],
     variables: PROVIDER_KEYS,

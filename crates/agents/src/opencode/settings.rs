@@ -14,7 +14,7 @@ const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
 
 /// Settings that hold in every run, over those that the user gives in the variable. None when those cannot be read.
 pub(super) fn of_every_run(request: &Request<'_>) -> Option<Map<String, Value>> {
-    let mut settings = match request.base.variable("OPENCODE_CONFIG_CONTENT") {
+    let mut settings = match request.base.variable(CONTENT) {
         Some(own) => object(&own.to_string_lossy())?,
         None => Map::new(),
     };
@@ -28,12 +28,7 @@ pub(super) fn of_every_run(request: &Request<'_>) -> Option<Map<String, Value>> 
 /// Keeps a run apart from the user's servers, and puts the project's instructions back, which go with its settings.
 pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_>) {
     let mut names = servers(settings);
-    names.extend(
-        files(|name| request.base.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from))
-            .iter()
-            .filter_map(|path| object(&read_plain(path, Links::Follow, MAX_BYTES).ok()?))
-            .flat_map(|file| servers(&file)),
-    );
+    names.extend(of_user(variable(request)).iter().flat_map(servers));
     if !names.is_empty() {
         // The only way: what OpenCode reads from the user's files, it merges with this.
         let off = names.into_iter().map(|name| (name, json!({"enabled": false})));
@@ -67,6 +62,28 @@ pub(super) fn without_subagents(request: &Request<'_>) -> Map<String, Value> {
 /// The servers that settings name.
 fn servers(settings: &Map<String, Value>) -> Vec<String> {
     settings.get("mcp").and_then(Value::as_object).map(|mcp| mcp.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The model that the user's settings name.
+pub(super) fn model(request: &Request<'_>) -> Option<String> {
+    let all = of_user(variable(request));
+    all.iter().rev().find_map(|settings| settings.get("model")?.as_str()).map(str::to_owned)
+}
+
+fn variable<'a>(request: &'a Request<'_>) -> impl Fn(&str) -> Option<String> + 'a {
+    |name| {
+        request.base.variable(name).filter(|value| !value.is_empty()).map(|value| value.to_string_lossy().into_owned())
+    }
+}
+
+/// The variable with settings over those of all files.
+pub(crate) const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+
+/// The user's own settings; later ones weigh more.
+pub(crate) fn of_user(variable: impl Fn(&str) -> Option<String>) -> Vec<Map<String, Value>> {
+    let of_files = files(|name| variable(name).map(PathBuf::from)).into_iter();
+    let texts = of_files.filter_map(|path| read_plain(&path, Links::Follow, MAX_BYTES).ok()).chain(variable(CONTENT));
+    texts.filter_map(|text| object(&text)).collect()
 }
 
 /// Where OpenCode looks for the user's own settings.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use ralph_gateway::{RequestOutcome, RequestRecord};
+use ralph_view::dollars;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -49,9 +50,9 @@ pub(super) fn as_text(path: &Path) -> anyhow::Result<Page> {
         page.line("no requests were recorded: none passed Ralph's gateway (see --meter)");
         return Ok(page);
     }
+    // Wide enough for everything on a screen of 80 columns.
     let mut table = Table::new([
         ("#", Fit::Right),
-        ("ITER", Fit::Right),
         ("MODEL", Fit::Name),
         ("STATUS", Fit::Left),
         ("IN", Fit::Right),
@@ -60,39 +61,50 @@ pub(super) fn as_text(path: &Path) -> anyhow::Result<Page> {
         ("COST", Fit::Right),
         ("FIRST", Fit::Right),
         ("TOTAL", Fit::Right),
-        ("RETRIES", Fit::Right),
-        ("CONTEXT", Fit::Right),
+        ("FULL", Fit::Right),
     ]);
     lines.iter().for_each(|line| table.row(row(line).map(cell)));
     page.table(table);
     Ok(page)
 }
 
-fn row(Line { iteration, record, .. }: &Line) -> [String; 12] {
+fn row(Line { iteration, record, .. }: &Line) -> [String; 10] {
     let status = match (record.outcome, record.status) {
-        (RequestOutcome::Refused, _) => "not covered".to_owned(),
-        (RequestOutcome::Cut, _) => "cut off".to_owned(),
+        (RequestOutcome::Refused, _) => "unpaid".to_owned(),
+        (RequestOutcome::Cut, _) => "cut".to_owned(),
         (RequestOutcome::Answered | RequestOutcome::Failed, Some(status)) => status.to_string(),
-        (RequestOutcome::Answered | RequestOutcome::Failed, None) => "no answer".to_owned(),
+        (RequestOutcome::Answered | RequestOutcome::Failed, None) => "failed".to_owned(),
     };
+    let status = if record.retries > 0 { format!("{status} ×{}", record.retries + 1) } else { status };
     let model = match &record.answered_by {
         Some(other) => format!("{} ({other})", record.model),
         None => record.model.clone(),
     };
     let about = if record.is_estimate { "~" } else { "" };
-    let millis = |millis: u64| format!("{}.{:03} s", millis / 1000, millis % 1000);
+    let seconds = |millis: u64| format!("{}.{}s", millis / 1000, millis % 1000 / 100);
     [
-        record.number.to_string(),
-        iteration.to_string(),
+        format!("{iteration}.{}", record.number),
         model,
         status,
-        record.tokens.read().to_string(),
-        record.tokens.cache_read.to_string(),
-        record.tokens.output.to_string(),
-        record.cost.map_or_else(|| "no price".to_owned(), |cost| format!("{about}{cost}")),
-        record.first_byte_ms.map(millis).unwrap_or_default(),
-        millis(record.duration_ms),
-        record.retries.to_string(),
-        record.context.map(|context| format!("{} %", context.percent())).unwrap_or_default(),
+        short(record.tokens.read()),
+        short(record.tokens.cache_read),
+        short(record.tokens.output),
+        record.cost.map_or_else(|| "?".to_owned(), |cost| format!("{about}{}", dollars(cost))),
+        record.first_byte_ms.map(seconds).unwrap_or_default(),
+        seconds(record.duration_ms),
+        record.context.map(|context| format!("{}%", context.percent())).unwrap_or_default(),
     ]
 }
+
+/// A number of tokens in at most five characters.
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..10_000 => tokens.to_string(),
+        10_000..1_000_000 => format!("{}k", tokens / 1000),
+        _ => format!("{}.{}M", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+#[path = "requests_tests.rs"]
+mod tests;
