@@ -112,7 +112,7 @@ impl Account {
     }
 
     fn report(&self, record: RequestRecord) {
-        (self.sink)(GatewayEvent::Request { record: Box::new(record), totals: self.totals() });
+        (self.sink)(GatewayEvent::Request { record: Box::new(record), totals: Box::new(self.totals()) });
     }
 
     /// What an answer cost. The name under which the service answered counts, where it has a price.

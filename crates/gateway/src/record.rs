@@ -13,7 +13,7 @@ pub enum GatewayEvent {
         /// What is known of it.
         record: Box<RequestRecord>,
         /// All requests so far.
-        totals: RunTotals,
+        totals: Box<RunTotals>,
     },
     /// The first request that the budget does not cover. None is forwarded any more.
     Limit(Shortfall),

@@ -124,8 +124,9 @@ impl Wire<'_> {
             let is_money =
                 matches!(event, AgentEvent::Usage { .. } | AgentEvent::Estimate { .. } | AgentEvent::Uncounted);
             // Every failure is seen on the wire.
-            let is_known = matches!(event, AgentEvent::Retry { .. }) && counted.is_some();
-            if !is_known && !(is_money && counted.as_ref().is_some_and(|counted| counted.is_complete())) {
+            let is_failure = matches!(event, AgentEvent::Retry { .. }) && counted.is_some();
+            let is_known = is_failure || (is_money && counted.as_ref().is_some_and(|counted| counted.is_complete()));
+            if !is_known {
                 events(event);
             }
         };
