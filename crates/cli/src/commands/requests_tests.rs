@@ -18,7 +18,7 @@ fn a_list_of_requests_fits_on_80_columns() {
     std::fs::write(&path, lines.join("\n")).unwrap();
     let shown = as_text(&path).unwrap().lines(Look { colours: Colours::Off, columns: Some(80) }).join("\n");
     assert!(shown.lines().count() == 3 && shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-    for part in ["12.12", "429 ×4", "246k", "123k", "12k", "~$12.3", "12.8s", "123.4s", "95%", "gemini-2.5"] {
+    for part in ["12.12", "429 ×4", "246k", "123k", "12k", "~$12.3", "12.8s", "123.4s", "95%", "5-flash"] {
         assert!(shown.contains(part), "no {part} in\n{shown}");
     }
 }
