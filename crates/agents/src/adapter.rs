@@ -9,15 +9,12 @@ use crate::transcript::Transcript;
 
 /// How a program is called and read.
 pub(crate) struct Invocation {
-    /// The program and its arguments.
     pub(crate) program: Vec<OsString>,
     /// Variables for it; they replace those of the request that have the same name.
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// What it can read.
     pub(crate) stdin: Stdin,
     /// How it tells words in pieces, if it does.
     pub(crate) pieces: Option<Pieces>,
-    /// Reads what it prints.
     pub(crate) parser: Box<dyn Parser>,
 }
 

@@ -35,13 +35,11 @@ pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<Observed, Error>> + 
 /// One piece of work for an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentTask {
-    /// What it is asked for, as data.
     pub delegation: Delegation,
     /// The same as text, with what was seen of earlier work: what a program is given.
     pub prompt: String,
     /// The money that it may use; none when it costs nothing that is counted.
     pub budget: Option<Money>,
-    /// How long it may work.
     pub timeout: Millis,
 }
 
@@ -61,7 +59,6 @@ pub struct Capabilities {
     pub asks_permission: bool,
     /// It calls a command of Ralph's before each of its tool calls.
     pub has_hooks: bool,
-    /// It can be asked for a model.
     pub takes_model: bool,
     /// It writes a report file of its own, with what it costs so far.
     pub writes_report: bool,
@@ -80,7 +77,6 @@ impl Capabilities {
 pub enum ReportsCost {
     /// Never: only prices tell.
     Never,
-    /// For some models.
     Sometimes,
     /// Always, at its end at the latest.
     Always,

@@ -44,7 +44,6 @@ pub(crate) static KIND: Kind = Kind {
     log_parser: None,
 };
 
-/// Any command.
 struct CommandAgent {
     line: String,
     unmetered: bool,

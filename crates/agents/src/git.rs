@@ -16,7 +16,6 @@ pub(crate) enum Git {
     None,
 }
 
-/// Looks at one folder.
 pub(crate) fn at(folder: &Path) -> Git {
     let path = folder.join(".git");
     let Ok(meta) = fs::metadata(&path) else { return Git::None };

@@ -10,9 +10,7 @@ use crate::request::ProcessBase;
 /// A server of the Model Context Protocol on standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
-    /// Its program.
     pub program: PathBuf,
-    /// The arguments.
     pub arguments: Vec<String>,
     /// Variables of the agent's environment that it needs. Most programs keep theirs from servers.
     pub variables: Vec<String>,

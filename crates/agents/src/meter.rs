@@ -21,11 +21,9 @@ pub(crate) struct Meter {
     prices: Arc<PriceList>,
     /// Requests that may still change, the oldest first.
     open: VecDeque<(String, Spent)>,
-    /// What is settled, by model.
     settled: Vec<Spent>,
     /// What the program says that the whole run used, by model; weighs more than the sum of its requests.
     totals: Vec<Spent>,
-    /// What the program says that the run costs.
     own: Option<Money>,
     /// What requests cost, about, that nobody told the tokens of.
     guessed: Money,

@@ -7,7 +7,6 @@ use crate::lines::Lines;
 
 const PIECE: usize = 64 * 1024;
 
-/// One such file.
 pub(crate) struct Record {
     file: File,
     lines: Lines,

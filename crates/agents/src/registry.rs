@@ -24,15 +24,11 @@ pub(crate) type Invoke = fn(&AgentSpec, &str, &Request<'_>) -> Result<Invocation
 /// A kind of agent: what is known of it before one is built.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its name, as users write it.
     pub name: &'static str,
-    /// What a configuration has to name for it.
     pub needs: Needs,
     /// What can be seen of it, and what it can do.
     pub capabilities: Capabilities,
-    /// The program behind it.
     pub(crate) program: Behind,
-    /// Makes one.
     pub(crate) build: Build,
     /// How its program is called, where it is called once for a run.
     pub(crate) invoke: Option<Invoke>,
@@ -45,9 +41,7 @@ pub struct Kind {
 pub enum Needs {
     /// A program, which has a usual name.
     Program,
-    /// A line of shell.
     Command,
-    /// Nothing.
     Nothing,
 }
 
@@ -61,7 +55,6 @@ pub(crate) enum Behind {
 }
 
 impl Kind {
-    /// The kind with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         KINDS.iter().find(|kind| kind.name == name).copied()
     }
@@ -72,7 +65,6 @@ impl Kind {
         if spec.is_in_session() { Some(&session::KIND) } else { Self::find(&spec.kind) }
     }
 
-    /// All kinds.
     pub fn all() -> impl Iterator<Item = &'static Self> {
         KINDS.iter().copied()
     }

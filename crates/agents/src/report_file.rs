@@ -22,13 +22,10 @@ const MAX_COST: Money = Money::dollars(1_000_000);
 pub struct ReportFile {
     /// What the run has cost so far.
     pub cost: Option<Money>,
-    /// Tokens and model.
     pub usage: Usage,
     /// Its last message, when that is not its output.
     pub summary: Option<String>,
-    /// Tool calls.
     pub evidence: Vec<ToolEvidence>,
-    /// Why it hands the work back.
     pub escalation: Option<String>,
 }
 

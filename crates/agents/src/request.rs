@@ -17,7 +17,6 @@ use crate::mcp_server::McpServer;
 /// What agents are built with.
 #[derive(Debug, Clone)]
 pub struct AgentServices {
-    /// Runs processes.
     pub supervisor: Arc<Supervisor>,
     /// Where and how a process of the agent runs.
     pub base: ProcessBase,
@@ -26,25 +25,19 @@ pub struct AgentServices {
 /// Where and how the process of one run of an agent runs.
 #[derive(Debug, Clone)]
 pub struct ProcessBase {
-    /// Where it works.
     pub directory: PathBuf,
     /// Its complete environment, to which only Ralph's own variables are added.
     pub environment: Vec<(OsString, OsString)>,
     /// A folder of this run alone, which the agent may write: prompt file and report file.
     pub scratch: PathBuf,
-    /// The file for its output.
     pub log: PathBuf,
-    /// How much of its output is kept.
     pub log_limit: u64,
-    /// How long it may neither print nor work.
     pub idle: Option<Millis>,
-    /// How it is kept inside, where it is.
     pub sandbox: Option<Sandbox>,
     /// Descriptors that live as long as the agent's tree.
     pub hold: Vec<Arc<OwnedFd>>,
     /// What must not be written down.
     pub redactor: Arc<Redactor>,
-    /// What tokens cost.
     pub prices: Arc<PriceList>,
     /// What the agent may not write.
     pub prohibited: Prohibited,
@@ -59,13 +52,10 @@ pub struct ProcessBase {
 /// A task for a process.
 #[derive(Debug, Clone)]
 pub(crate) struct Request<'a> {
-    /// The text for the agent.
     pub(crate) prompt: &'a str,
     /// The money that it may use; none when it costs nothing that is counted.
     pub(crate) budget: Option<Money>,
-    /// How long it may run.
     pub(crate) timeout: Millis,
-    /// Where and how it runs.
     pub(crate) base: ProcessBase,
 }
 
@@ -90,7 +80,6 @@ impl fmt::Debug for Prohibited {
 }
 
 impl Default for Prohibited {
-    /// Nothing is.
     fn default() -> Self {
         Self { matches: Arc::new(|_| None), globs: Vec::new(), hook: None }
     }
@@ -178,7 +167,6 @@ impl<'a> Request<'a> {
 /// What was observed of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// How it ended.
     pub ended: Ended,
     /// What its own stream or report shows.
     pub evidence: Vec<ToolEvidence>,
@@ -186,51 +174,36 @@ pub struct Observed {
     pub opaque: bool,
     /// Its last message.
     pub final_message: String,
-    /// Why it handed the work back.
     pub escalation: Option<String>,
-    /// What was wrong with the run itself.
     pub faults: Vec<Fault>,
-    /// What the service behind it refused.
     pub trouble: Option<Trouble>,
-    /// What it used.
     pub usage: Usage,
-    /// What it cost.
     pub cost: Cost,
     /// Models that it used and that have no price, where the cost is unknown because of that.
     pub unpriced: Vec<String>,
-    /// How long it ran.
     pub duration: Millis,
-    /// What its log holds.
     pub output: Recorded,
-    /// Processes that outlived it and were ended.
     pub swept: u32,
 }
 
 /// A run that Ralph itself could not carry out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Supervision failed.
     #[error(transparent)]
     Process(#[from] ralph_process::Error),
-    /// A file for the agent could not be written.
     #[error("could not write {path} for the agent: check the free space and the permissions there")]
     Scratch { path: PathBuf, source: io::Error },
-    /// A file that the agent would follow is too long to be looked through.
     #[error("{path} is too long to see what it would change for the agent: remove it, or use another agent")]
     Unreadable { path: PathBuf },
-    /// It would run code that is not approved.
     #[error(
         "{agent} would run the code in {place} without asking: remove it or use another agent; or, if you trust that code, set \
          `settings = \"user\"` in [agents.{agent}] of your configuration and start again"
     )]
     ForeignCode { agent: String, place: PathBuf },
-    /// A newer version of Ralph wrote it down, or an older one.
     #[error("{agent} is of the kind `{kind}`, which this version of Ralph does not know: take another agent")]
     UnknownKind { agent: String, kind: String },
-    /// It needs a model that cannot be asked.
     #[error("{agent}: {why}")]
     NoModel { agent: String, why: String },
-    /// There is neither a program nor a line of shell.
     #[error("{agent} names nothing that could be started: take another agent")]
     NothingToStart { agent: String },
 }

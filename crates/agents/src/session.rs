@@ -66,9 +66,7 @@ pub struct SessionRecords {
     pub since: Timestamp,
     /// The agent's last message, as the hook gave it.
     pub final_message: String,
-    /// Where the records of this turn are kept.
     pub log: PathBuf,
-    /// How much of them.
     pub log_limit: u64,
 }
 
@@ -110,11 +108,9 @@ struct Turn<'a> {
     log: Log,
     bytes: u64,
     offsets: Offsets,
-    /// Tool calls of this turn, by their ids.
     calls: BTreeSet<String>,
     /// Times of the first and the last record.
     span: Option<(Timestamp, Timestamp)>,
-    /// A file with records was there.
     has_records: bool,
     /// The last message was among them.
     has_end: bool,

@@ -90,7 +90,6 @@ struct Reading<'a> {
     last: Instant,
     idle: Option<Millis>,
     budget: Option<Money>,
-    /// Money is counted elsewhere.
     counted: Arc<Counted>,
     now: fn() -> ralph_model::Timestamp,
     /// When the last usage was passed on.

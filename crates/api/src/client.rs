@@ -76,7 +76,6 @@ impl Client {
         self.json(self.answer(Method::POST, "/api/tasks", &headers, body, Repeat::Yes, CALL_TIMEOUT).await?).await
     }
 
-    /// One task.
     pub async fn task(&self, id: TaskId) -> Result<Task> {
         self.get(&format!("/api/tasks/{id}")).await
     }
@@ -94,12 +93,10 @@ impl Client {
         self.get(&path).await
     }
 
-    /// Cancels a task.
     pub async fn cancel_task(&self, id: TaskId) -> Result<Task> {
         self.post(&format!("/api/tasks/{id}/cancel"), &serde_json::json!({}), Repeat::No, CALL_TIMEOUT).await
     }
 
-    /// Makes an agent known.
     pub async fn register(&self, agent_id: &str) -> Result<AgentEntry> {
         let register = Register { agent_id: agent_id.to_owned() };
         self.post("/api/agents", &register, Repeat::Yes, CALL_TIMEOUT).await
@@ -142,7 +139,6 @@ impl Client {
         self.post(&format!("/api/tasks/{task}/release"), &release, Repeat::Yes, CALL_TIMEOUT).await
     }
 
-    /// Records a checkpoint.
     pub async fn set_checkpoint(&self, task: TaskId, report: &CheckpointReport) -> Result<Task> {
         self.post(&format!("/api/tasks/{task}/checkpoint"), report, Repeat::Yes, CALL_TIMEOUT).await
     }
@@ -152,7 +148,6 @@ impl Client {
         self.task(task).await.map(|task| task.ralph_last_checkpoint)
     }
 
-    /// Clears the checkpoint of a task.
     pub async fn clear_checkpoint(&self, task: TaskId, epoch: Option<u64>) -> Result<()> {
         let epoch = epoch.map(|epoch| format!("?epoch={epoch}")).unwrap_or_default();
         let path = format!("/api/tasks/{task}/checkpoint{epoch}");

@@ -9,19 +9,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is none that can be called.
     #[error("`{server}` is not the address of a server: write it like http://127.0.0.1:3013")]
     Address { server: String },
-    /// The token cannot be sent.
     #[error("the token contains characters that no token has")]
     Token,
-    /// The server cannot be reached, or went away.
     #[error("no answer from {server}: {detail}; is `ralph serve` running there?")]
     Unreachable { server: String, detail: String },
-    /// The server refused the request.
     #[error("{0}")]
     Refused(Problem),
-    /// The answer is none that this client understands.
     #[error("{server} sent an answer that this Ralph does not understand: {detail}")]
     Answer { server: String, detail: String },
 }

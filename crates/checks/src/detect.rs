@@ -19,25 +19,15 @@ pub struct Detection {
 /// A kind of project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stack {
-    /// Rust with Cargo.
     Cargo,
-    /// JavaScript or TypeScript with npm.
     Npm,
-    /// JavaScript or TypeScript with pnpm.
     Pnpm,
-    /// JavaScript or TypeScript with Yarn.
     Yarn,
-    /// JavaScript or TypeScript with Bun.
     Bun,
-    /// Python.
     Python,
-    /// Go.
     Go,
-    /// Java, Kotlin and others with Gradle.
     Gradle,
-    /// Java and others with Maven.
     Maven,
-    /// Anything with a makefile.
     Make,
 }
 
@@ -51,9 +41,7 @@ ralph_model::named!(Stack {
 pub struct Suggestion {
     /// A line for `sh -c`.
     pub command: String,
-    /// What in the folder speaks for it.
     pub why: String,
-    /// The kind of project that it belongs to.
     pub stack: Stack,
 }
 

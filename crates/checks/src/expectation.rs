@@ -10,15 +10,12 @@ use ralph_model::{Change, ChangeKind, Checklist, Expectation, ToolEvidence};
 /// What was seen of a delegation from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
-    /// Tool calls in the agent's own stream.
     pub evidence: &'a [ToolEvidence],
-    /// Files that differ from the start.
     pub changed: &'a [Change],
     /// Commits that the repository did not have at the start.
     pub new_commits: u32,
     /// Whether nothing is left uncommitted; nothing where there is no repository.
     pub clean: Option<bool>,
-    /// The folder that is worked in.
     pub root: &'a Path,
     /// What was asked for: items of its task list stay to be done if they are removed from the file.
     pub objective: &'a str,

@@ -7,11 +7,9 @@ use aho_corasick::AhoCorasick;
 /// How much a line says about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
-    /// Nothing.
     None,
     /// That something failed, with counts or in passing on what another program said.
     Summary,
-    /// Something, by one of its words.
     Blunt,
     /// What failed or why, in the form that a runner or compiler prints it.
     Sharp,

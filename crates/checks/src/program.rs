@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 /// A program that a command starts with and that is not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingProgram {
-    /// The program, as written.
     pub program: String,
     /// A program that does exist and that is nearly spelled so.
     pub similar: Option<String>,

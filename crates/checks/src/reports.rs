@@ -26,7 +26,6 @@ const CLOCK_SLACK: Duration = Duration::from_secs(1);
 pub(crate) struct Before {
     directory: PathBuf,
     patterns: Vec<Pattern>,
-    /// Reports outside the directory.
     extra: Vec<PathBuf>,
     stamps: HashMap<PathBuf, Stamp>,
     started: SystemTime,
@@ -35,7 +34,6 @@ pub(crate) struct Before {
 #[derive(Debug)]
 struct Pattern {
     matcher: Gitignore,
-    /// The folder, or file, at which matches begin.
     base: PathBuf,
 }
 

@@ -105,7 +105,6 @@ fn with_note(excerpt: &str, note: &str) -> String {
 pub(crate) mod fixtures {
     use ralph_model::{CheckOutcome, Ended, Millis, OutputRef, Signature, TestTally};
 
-    /// A check that failed.
     pub(crate) fn outcome(tests: Option<TestTally>) -> CheckOutcome {
         CheckOutcome {
             command: "make check".to_owned(),

@@ -27,11 +27,8 @@ const GRACE: Millis = Millis::secs(3);
 pub struct Request<'a> {
     /// Lines for `sh -c`, run in order.
     pub commands: &'a [String],
-    /// Where they run.
     pub directory: &'a Path,
-    /// Their complete environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// How long each may run.
     pub timeout: Millis,
     /// How long each may neither print nor use processor time.
     pub idle: Option<Millis>,
@@ -50,7 +47,6 @@ pub struct Request<'a> {
     pub extra_reports: Vec<PathBuf>,
     /// How often a failing check is run again, to tell a flake from a failure. Commands among expectations are not.
     pub retries: u32,
-    /// How they are kept inside, where they are.
     pub sandbox: Option<Sandbox>,
     /// Descriptors that stay open until each command's processes are gone.
     pub hold: Vec<Arc<OwnedFd>>,
@@ -60,11 +56,9 @@ pub struct Request<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "a value is looked at once and never kept in numbers")]
 pub enum Progress {
-    /// A command starts.
     Started {
         /// Its place, from 0.
         index: usize,
-        /// The command.
         command: String,
         /// How often it ran before, without passing.
         retry: u32,
@@ -78,26 +72,20 @@ pub enum Progress {
 /// Checks could not be run. A check that fails is no error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no place for the output.
     #[error(
         "could not create the folder {path} for the output of checks: check the free space and the permissions there"
     )]
     Logs { path: PathBuf, source: io::Error },
-    /// The output would be in a place that is not read.
     #[error("the folder {logs} for the output of checks must be inside {root}")]
     LogsOutside { logs: PathBuf, root: PathBuf },
-    /// A glob for reports is none.
     #[error("`{glob}` is not a glob for test reports: write it like build/test-results/**/*.xml")]
     Glob { glob: String, source: ignore::Error },
-    /// The shell or the sandbox of a command could not be started.
     #[error("could not start `{command}`: {why}; `ralph doctor` checks shell and sandbox")]
     CouldNotStart { command: String, why: String },
-    /// Supervision failed.
     #[error("could not run `{command}`")]
     Process { command: String, source: ralph_process::Error },
 }
 
-/// Runs checks.
 #[derive(Debug, Clone)]
 pub struct Checker {
     supervisor: Arc<Supervisor>,

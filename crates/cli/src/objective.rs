@@ -10,10 +10,8 @@ use crate::args::RunArgs;
 /// The objective cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// It cannot be read.
     #[error("could not read the objective from {place}: {source}")]
     Read { place: String, source: io::Error },
-    /// It does not end within the limit.
     #[error(
         "the objective from {place} is larger than 1 MiB\n  \
          allowed: UTF-8 text of at most 1 MiB; put longer material into a file of the workspace and name that file"

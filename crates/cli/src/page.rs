@@ -65,7 +65,6 @@ impl Page {
         }
     }
 
-    /// Adds a table.
     pub(crate) fn table(&mut self, table: Table) {
         self.0.push(Block::Table(table));
     }
@@ -102,7 +101,6 @@ pub(crate) enum Fit {
     Words,
 }
 
-/// Rows of cells.
 #[derive(Debug)]
 pub(crate) struct Table {
     fits: Vec<Fit>,

@@ -38,7 +38,6 @@ impl<'a> Screen<'a> {
         page.lines((self.looks)().0).iter().try_for_each(|line| writeln!(self.out, "{line}"))
     }
 
-    /// Prints a result.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", sanitize(text.trim_end_matches('\n')))
     }

@@ -35,7 +35,6 @@ const LEAST_WIDTH: usize = 20;
 /// Whether text may carry colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colours {
-    /// It may.
     On,
     /// The output is no terminal, or the user wants none (`NO_COLOR`).
     Off,
@@ -44,7 +43,6 @@ pub(crate) enum Colours {
 /// What an output can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Whether in colour.
     pub(crate) colours: Colours,
     /// How many columns a line has; none where a program reads them.
     pub(crate) columns: Option<usize>,

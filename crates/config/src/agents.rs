@@ -27,7 +27,6 @@ pub(super) struct Agents {
     pub(super) first: AgentSpec,
     pub(super) more: Vec<AgentSpec>,
     pub(super) turns: Turns,
-    /// Who takes over when a service is unavailable.
     pub(super) failover: Vec<AgentSpec>,
 }
 

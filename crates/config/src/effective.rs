@@ -8,15 +8,11 @@ use crate::{Class, Document, Key, Origin};
 /// A key as it takes effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effective {
-    /// Which key.
     pub key: Key,
-    /// As it is written, with dots between tables.
     pub name: String,
     /// Its value; null where nothing is set and there is no default.
     pub value: Value,
-    /// Where it comes from.
     pub origin: Origin,
-    /// The file and line that set it.
     pub place: Option<String>,
 }
 

@@ -11,49 +11,39 @@ use super::{Key, Location, Spelling};
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file could not be read.
     #[error("{}: could not be read: {source}\n  make it readable, or move it away", .path.display())]
     Read { path: PathBuf, source: io::Error },
 
-    /// The file is something that Ralph does not read.
     #[error("{}: {what}\n  allowed: an ordinary file of at most 256 KiB", .path.display())]
     NotOrdinary { path: PathBuf, what: &'static str },
 
-    /// The file is not UTF-8.
     #[error("{}: is not UTF-8 text\n  save it as UTF-8", .path.display())]
     NotText { path: PathBuf },
 
-    /// The file is not TOML.
     #[error("{at}: is not valid TOML: {message}\n{}", .at.snippet())]
     Syntax { at: Location, message: String },
 
-    /// A key that does not exist.
     #[error("{at}: `{key}` is not a key\n{}\n  did you mean `{nearest}`?", .at.snippet())]
     UnknownKey { at: Location, key: String, nearest: String },
 
-    /// A key that exists elsewhere only.
     #[error("{at}: `{key}` cannot be set in a file: {why}\n{}", .at.snippet())]
     NeverInAFile { at: Location, key: String, why: &'static str },
 
-    /// A name that the user chose and that cannot be typed.
     #[error(
         "{at}: `{name}` cannot be the name of an agent\n{}\n  allowed: letters, digits, `-`, `_` and `.`",
         .at.snippet()
     )]
     AgentName { at: Location, name: String },
 
-    /// A value of the wrong kind.
     #[error("{at}: `{key}`: {message}\n{}\n  example: {example}", .at.snippet())]
     Value { at: Location, key: String, message: String, example: &'static str },
 
-    /// A key that a repository may not set.
     #[error(
         "{at}: `{key}` is not allowed in a repository: it {}\n{}\n  set it in your own configuration, or remove it here",
         .setting.effect(), .at.snippet()
     )]
     NotForRepositories { at: Location, key: String, setting: Key },
 
-    /// A glob of a repository that would give rights back.
     #[error(
         "{at}: `{key}`: `{glob}` is not allowed in a repository: it would allow what is prohibited\n{}\n  \
          remove it, or pass --prohibit '{glob}' yourself",
@@ -61,19 +51,15 @@ pub enum Error {
     )]
     Widens { at: Location, key: &'static str, glob: String },
 
-    /// A name of a request that is no key.
     #[error("{name}: is not known\n  did you mean `{nearest}`?")]
     UnknownName { name: String, nearest: String },
 
-    /// A key that only the user's own configuration sets.
     #[error("{name} is not allowed in a request: it {}\n  set it in your own configuration", .key.effect())]
     NotForRequests { name: String, key: Key },
 
-    /// A value of a request.
     #[error("{name}: {message}")]
     RequestValue { name: String, message: String },
 
-    /// A rule over the whole configuration that a value of a file breaks.
     #[error(
         "{at}: {}\n{}\n  allowed: {}",
         Spelling::File.text(&.rule.sentence(&format!("`{}`", .rule.key))), .at.snippet(), Spelling::File.text(&.rule.allowed)

@@ -31,7 +31,6 @@ macro_rules! keys {
             /// What a repository may do with it.
             pub const fn class(self) -> Class { match self { $(Self::$key => Class::$class,)+ } }
 
-            /// A line that works.
             pub const fn example(self) -> &'static str { match self { $(Self::$key => $example,)+ } }
 
             /// What it does, for the user who approves it.

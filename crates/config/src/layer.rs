@@ -120,12 +120,10 @@ impl Layer {
 /// Where the values of a layer are. Layers with the same values are equal wherever they come from.
 #[derive(Debug, Clone, Default)]
 pub enum Places {
-    /// Among the words of a command.
     #[default]
     CommandLine,
     /// In the JSON object of a request.
     Request,
-    /// In a file.
     File(Vec<(Key, Location)>),
 }
 
@@ -145,12 +143,9 @@ pub struct NamedAgent {
     pub command: Option<String>,
     /// The program, where it is not the usual one of its kind.
     pub program: Option<String>,
-    /// The model that it is asked to use.
     pub model: Option<String>,
-    /// Arguments that it gets besides.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Whose settings it works with.
     pub settings: Option<Whose>,
     /// Whether its cost is not counted.
     #[serde(default)]
@@ -163,7 +158,6 @@ pub struct NamedAgent {
 pub enum Whose {
     /// Ralph's alone.
     Own,
-    /// The user's and the repository's.
     User,
 }
 

@@ -22,7 +22,6 @@ pub struct RepositoryFile {
 /// Whether the user approved of this exact content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
-    /// Yes.
     Given,
     /// No, or the user was not asked.
     Missing,
@@ -73,7 +72,6 @@ impl RepositoryFile {
         Ok(Self { path, text, sha256, document })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -83,7 +81,6 @@ impl RepositoryFile {
         &self.text
     }
 
-    /// Its keys.
     pub const fn document(&self) -> &Document {
         &self.document
     }
@@ -98,7 +95,6 @@ impl RepositoryFile {
         self.document.present.iter().filter(|present| present.key.class() == Class::NeedsApproval)
     }
 
-    /// What of it counts.
     pub fn with(self, approval: Approval) -> Repository {
         let mut layer = self.document.layer;
         let prohibited = layer.prohibited_paths.take().unwrap_or_default();
@@ -112,7 +108,6 @@ impl RepositoryFile {
 }
 
 impl Repository {
-    /// What was approved.
     pub fn approved(&self) -> Option<&Layer> {
         self.approved.as_ref()
     }

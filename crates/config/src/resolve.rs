@@ -20,7 +20,6 @@ pub(crate) const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
 /// What a resolution needs besides flags and files.
 #[derive(Debug, Clone)]
 pub struct Inputs<'a> {
-    /// The user's request, byte for byte.
     pub objective: String,
     /// The folder to work in, absolute.
     pub workspace: &'a Path,
@@ -43,11 +42,9 @@ pub struct Inputs<'a> {
 /// A configuration that is complete, and what goes with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
-    /// The loop's configuration, valid under the caps.
     pub config: ValidLoopConfig,
     /// How many candidates race; none where one loop runs.
     pub race: Option<u32>,
-    /// What goes with it.
     pub settings: RunSettings,
     /// Where each value came from, in the order of the fields.
     pub sources: Vec<Source>,
@@ -68,13 +65,10 @@ impl Resolved {
 /// What the user's own configuration adds to every run. No part of the journal: a resumed loop gets it anew.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSettings {
-    /// The caps of the installation.
     pub caps: Caps,
-    /// How the user is notified.
     pub notify: NotifyTable,
     /// Where metrics go, absolute.
     pub metrics_path: PathBuf,
-    /// What tokens cost.
     pub prices: PriceList,
 }
 
@@ -93,26 +87,20 @@ impl RunSettings {
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Which value.
     pub key: Key,
-    /// From where.
     pub origin: Origin,
 }
 
 /// From where a value can come, the weightiest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// The command line.
     Flag,
     /// A request: an HTTP body or an MCP call.
     Request,
-    /// The repository's file.
     Repository,
     /// The user's own file.
     User,
-    /// The skill.
     Skill,
-    /// Nothing was set.
     Default,
 }
 

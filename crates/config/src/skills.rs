@@ -33,15 +33,11 @@ const WORKSPACE_FOLDERS: [&str; 2] = [".ralph/skills", ".claude/skills"];
 /// A skill that may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// What the prompt needs of it.
     pub skill: Skill,
-    /// One line for listings.
     pub description: String,
     /// Its own check, for loops that name none.
     pub verify: Option<String>,
-    /// The kinds of tasks that it is for.
     pub task_types: Vec<String>,
-    /// Whether it is made for loops.
     pub supports_loops: bool,
 }
 
@@ -59,11 +55,8 @@ impl Found {
 /// Where a skill comes from, the weightiest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provenance {
-    /// The user's configuration folder.
     User,
-    /// The program.
     BuiltIn,
-    /// The workspace.
     Repository,
 }
 
@@ -72,9 +65,7 @@ ralph_model::named!(Provenance { User => "user", BuiltIn => "built-in", Reposito
 /// A skill of a listing: the one that its name stands for.
 #[derive(Debug)]
 pub struct Listed {
-    /// Its name.
     pub name: String,
-    /// Where it comes from.
     pub provenance: Provenance,
     /// Its file; none for one that is built in.
     pub path: Option<PathBuf>,
@@ -94,7 +85,6 @@ pub enum Lookup {
 /// A skill of a repository that is not approved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its file.
     pub path: PathBuf,
     /// The hash of exactly these bytes.
     pub sha256: String,
@@ -109,7 +99,6 @@ impl Candidate {
         self.found
     }
 
-    /// What it would be.
     pub const fn found(&self) -> &Found {
         &self.found
     }
@@ -127,11 +116,9 @@ pub enum Error {
     #[error(transparent)]
     Rule(#[from] ConfigError),
 
-    /// The file is there and cannot be used.
     #[error("{}: {why}", .path.display())]
     Broken { path: PathBuf, why: String },
 
-    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] crate::Error),
 }

@@ -14,15 +14,11 @@ use crate::skills::Candidate;
 /// Something of a repository that takes effect only with approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The file.
     pub path: PathBuf,
-    /// The workspace that it belongs to, canonical.
     pub workspace: PathBuf,
-    /// The place that the approval is for.
     pub place: String,
     /// The hash of exactly the content that was read.
     pub sha256: String,
-    /// That content, as written.
     text: String,
     /// What it would do, a line for each key.
     effects: Vec<String>,
@@ -31,18 +27,15 @@ pub struct Question {
 /// Why something of a repository does not count.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no user to ask.
     #[error(
         "{}: is not approved, and there is no terminal to prompt on\n{effects}\n  read it, then approve it with: ralph trust {directory}",
         .path.display()
     )]
     Headless { path: PathBuf, effects: String, directory: String },
 
-    /// The person said no.
     #[error("{}: was not approved, so nothing was started\n  change it or move it away, then try again", .path.display())]
     Declined { path: PathBuf },
 
-    /// The person could not be asked.
     #[error("could not ask for approval: {0}")]
     Ask(#[source] io::Error),
 
@@ -54,9 +47,7 @@ pub enum Error {
 /// Yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Yes.
     Yes,
-    /// Anything else.
     No,
 }
 
@@ -124,7 +115,6 @@ impl Question {
         Ok(store.is_trusted(&self.sha256, &self.place).await?)
     }
 
-    /// Remembers the approval.
     pub async fn approve(&self, store: &StoreHandle, now: Timestamp) -> Result<(), Error> {
         Ok(store.trust(&self.sha256, &self.place, now).await?)
     }

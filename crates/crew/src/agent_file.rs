@@ -28,12 +28,10 @@ pub enum Role {
     Coordinator,
     /// It has to act: without a tool call it has done nothing.
     Acting,
-    /// It has to answer.
     Talking,
 }
 
 impl Role {
-    /// How it is judged.
     pub const fn conduct(self) -> Conduct {
         match self {
             Self::Acting => Conduct::Acting,
@@ -46,13 +44,9 @@ impl Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentFile {
-    /// Its name, in small letters.
     pub name: String,
-    /// One line for the coordinator.
     pub description: String,
-    /// What it is there for.
     pub role: Role,
-    /// What kind of work it does.
     pub domain: Domain,
     /// How strong a model it needs, where it names none.
     pub tier: ModelTier,
@@ -62,14 +56,12 @@ pub struct AgentFile {
     /// The model that is asked where the first cannot answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// The tools that it may call.
     pub tools: Vec<String>,
     /// How often its model is asked for one delegation.
     pub max_turns: u32,
     /// How many tools it may call for one delegation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tool_calls: Option<u32>,
-    /// Who it is.
     pub prompt: String,
 }
 
@@ -93,9 +85,7 @@ struct Head {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", .path.display())]
 pub struct BrokenAgent {
-    /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
     pub why: String,
 }
 
@@ -159,9 +149,7 @@ pub fn read_agents(folder: &Path) -> Result<Vec<AgentFile>, BrokenAgent> {
 /// An agent of a repository: its text counts only after the user approved it.
 #[derive(Debug, Clone)]
 pub struct RepositoryAgent {
-    /// What the user approves.
     pub question: Question,
-    /// The agent.
     pub agent: AgentFile,
 }
 

@@ -18,7 +18,6 @@ const MAX_SHOWN: usize = 8 * 1024;
 pub struct Conversation {
     request: String,
     messages: Vec<Message>,
-    /// The estimate for each message.
     sizes: Vec<u64>,
     /// What the service counted for the messages up to here, which is more exact than the estimate.
     counted: Option<(usize, u64)>,
@@ -47,7 +46,6 @@ impl Conversation {
         self.push(Message::User(self.request.clone()));
     }
 
-    /// Adds a message.
     pub fn push(&mut self, message: Message) {
         self.sizes.push(estimate(&message));
         self.messages.push(message);
@@ -60,7 +58,6 @@ impl Conversation {
         }
     }
 
-    /// All messages.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }

@@ -29,9 +29,7 @@ const ROOT: &str = "devo";
 /// What a native agent is built with besides the services of every agent.
 #[derive(Clone)]
 pub struct NativeServices {
-    /// The agents of the crew.
     pub agents: Vec<AgentFile>,
-    /// Asks a model.
     pub ask: AskModel,
     /// The name of the model that an agent asks.
     pub model_name: ModelName,

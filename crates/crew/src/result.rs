@@ -11,7 +11,6 @@ use crate::machine::Crew;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CrewStatus {
-    /// It answered.
     Answered,
     /// It was ended before.
     Aborted,
@@ -19,47 +18,33 @@ pub enum CrewStatus {
     Error,
 }
 
-/// The result of a crew.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CrewResult {
-    /// The run.
     pub run_id: RunId,
-    /// How it ended.
     pub status: CrewStatus,
-    /// Why it was ended.
     pub reason: Option<&'static str>,
-    /// The same for people.
     pub details: Option<String>,
-    /// The answer.
     pub answer: Option<String>,
-    /// What the self-check doubts.
     pub doubts: Vec<String>,
-    /// What it cost.
     #[serde(rename = "costUSD", serialize_with = "dollars")]
     pub cost: Money,
     /// How often the first agent's model answered.
     pub rounds: u32,
     /// The delegations, in their order.
     pub delegations: Vec<DelegationView>,
-    /// What persons are asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<String>,
-    /// The exit code that says the same.
     #[serde(skip)]
     pub exit_code: u8,
 }
 
-/// A delegation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelegationView {
-    /// The agent.
     pub agent: String,
-    /// What it was asked for.
     pub objective: String,
     /// What the evidence allows; none while it works.
     pub status: Option<Status>,
-    /// What was observed.
     pub evidence: Vec<ToolEvidence>,
 }
 

@@ -9,27 +9,21 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolEffect {
-    /// Nothing.
     Reads,
     /// Files of the workspace, or Ralph's own records.
     Writes,
-    /// Whatever a program changes.
     Runs,
     /// Something outside of this machine: it needs approval and is never repeated.
     Outward,
 }
 
-/// A tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
-    /// How the model sees it.
     pub tool: Tool,
-    /// What it can change.
     pub effect: ToolEffect,
 }
 
 impl ToolSpec {
-    /// A tool.
     pub fn new(name: &str, description: &str, schema: Value, effect: ToolEffect) -> Self {
         let tool = Tool { name: name.to_owned(), description: description.to_owned(), schema };
         Self { tool, effect }
@@ -40,16 +34,13 @@ impl ToolSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOutcome {
-    /// Whether it did what it was called for.
     pub success: bool,
     /// What the model reads, bounded and redacted.
     pub text: String,
-    /// One line of evidence.
     pub summary: String,
     /// Its id in another system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
-    /// What has to happen next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }
@@ -61,7 +52,6 @@ impl ToolOutcome {
         Self { summary: text.clone(), text, ..Self::default() }
     }
 
-    /// The outcome as evidence.
     pub fn evidence(&self, tool: &str) -> ToolEvidence {
         ToolEvidence {
             tool: tool.to_owned(),

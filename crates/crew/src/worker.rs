@@ -35,15 +35,10 @@ NONE if there is nothing to doubt. Write nothing else.";
 /// A request to a model.
 #[derive(Debug, Clone)]
 pub struct ModelAsk {
-    /// Who asks, with the model that it names.
     pub agent: AgentFile,
-    /// Whether the fast model is wanted.
     pub is_fast: bool,
-    /// Who the model is.
     pub system: String,
-    /// The conversation.
     pub messages: Vec<Message>,
-    /// What the model may call.
     pub tools: Vec<Tool>,
     /// The most that it may write.
     pub max_tokens: u32,
@@ -79,9 +74,7 @@ pub type Tell = Arc<dyn Fn(StreamEvent) + Send + Sync>;
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolRun {
-    /// The tool.
     pub name: String,
-    /// Its arguments, an object.
     pub arguments: serde_json::Value,
     /// The same for the same call, also after a crash.
     pub key: String,
@@ -95,17 +88,12 @@ pub type CallTool = Arc<dyn Fn(ToolRun) -> BoxFuture<'static, ToolOutcome> + Sen
 /// Asks models and calls tools for one crew.
 #[derive(Clone)]
 pub struct Worker {
-    /// Asks a model.
     pub ask: AskModel,
     /// The name of the model that an agent asks, for its price.
     pub model_name: ModelName,
-    /// Calls a tool.
     pub call: CallTool,
-    /// The tools that there are.
     pub specs: Arc<Vec<ToolSpec>>,
-    /// What tokens cost.
     pub prices: Arc<PriceList>,
-    /// Who watches.
     pub tell: Tell,
     /// What stands before the key of each call: the run.
     pub key: String,
@@ -206,7 +194,6 @@ impl Worker {
         CrewEvent::Reviewed { attempt, doubts, cost }
     }
 
-    /// Calls a tool.
     pub async fn call(&self, crew_folder: Option<String>, call: CallId, tool: ToolCall) -> CrewEvent {
         let run = ToolRun {
             name: tool.name.clone(),

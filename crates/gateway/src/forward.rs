@@ -46,7 +46,6 @@ impl ForwardProxy {
         Ok(Self { address, _tasks: tasks })
     }
 
-    /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }

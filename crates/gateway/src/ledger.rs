@@ -5,11 +5,9 @@ use ralph_model::Money;
 /// Why a request is not forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortfall {
-    /// What the run may use.
     pub budget: Money,
     /// What its requests cost so far, those under way included.
     pub committed: Money,
-    /// What the request would cost, about.
     pub expected: Money,
 }
 
@@ -20,9 +18,7 @@ pub(crate) struct Hold(Money);
 /// What one request can cost, before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Estimate {
-    /// With an answer of a usual length.
     pub(crate) usual: Money,
-    /// With the longest answer that it allows.
     pub(crate) most: Money,
 }
 
@@ -31,7 +27,6 @@ pub(crate) struct Ledger {
     budget: Option<Money>,
     spent: Money,
     held: Money,
-    /// Requests that cost something.
     charged: i64,
     /// A request was refused: none is forwarded any more.
     refused: Option<Shortfall>,

@@ -8,7 +8,6 @@ use ralph_llm::wire::{Format, UsageReader, UsageSeen};
 /// The longest line of a stream, and the longest answer in one piece, that is read. A stream may be longer.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads one answer.
 pub(crate) struct Scan {
     encoded: Option<Box<GzDecoder<Text>>>,
     plain: Text,

@@ -4,13 +4,10 @@ use ralph_model::Tokens;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// Anthropic Messages.
     AnthropicMessages,
-    /// OpenAI Responses.
     OpenaiResponses,
     /// OpenAI Chat Completions, which most other servers speak, too.
     OpenaiChat,
@@ -20,11 +17,8 @@ pub enum Protocol {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", content = "content", rename_all = "camelCase")]
 pub enum Message {
-    /// What holds for all that follows.
     System(String),
-    /// What a person said.
     User(String),
-    /// What the model said and called.
     Assistant(Vec<Part>),
     /// What came of its calls, one result for each.
     Results(Vec<ToolResult>),
@@ -34,9 +28,7 @@ pub enum Message {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "value", rename_all = "camelCase")]
 pub enum Part {
-    /// Text.
     Text(String),
-    /// A call of a tool.
     Call(ToolCall),
     /// Something that only its provider understands, such as signed thinking.
     Opaque(Opaque),
@@ -45,20 +37,14 @@ pub enum Part {
 /// A part that goes back to its provider byte for byte, and to no other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// Whose it is.
     pub protocol: Protocol,
-    /// As it came.
     pub raw: Value,
 }
 
-/// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What its result refers to.
     pub id: String,
-    /// The tool.
     pub name: String,
-    /// What it is called with.
     pub arguments: Arguments,
 }
 
@@ -66,7 +52,6 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Arguments {
-    /// As they should be.
     Object(Map<String, Value>),
     /// The text of what is no JSON object.
     Broken(String),
@@ -97,11 +82,8 @@ impl Arguments {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// The call.
     pub id: String,
-    /// What the model reads.
     pub content: String,
-    /// Whether it failed.
     pub is_error: bool,
 }
 
@@ -110,7 +92,6 @@ pub struct ToolResult {
 pub struct Tool {
     /// Its name: letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does.
     pub description: String,
     /// The JSON schema of its arguments, an object.
     pub schema: Value,
@@ -119,13 +100,10 @@ pub struct Tool {
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request<'a> {
-    /// The model.
     pub model: &'a str,
-    /// Who it is and what holds always.
     pub system: &'a str,
     /// The conversation so far.
     pub messages: &'a [Message],
-    /// What it may call.
     pub tools: &'a [Tool],
     /// The most that it may write.
     pub max_tokens: u32,
@@ -141,7 +119,6 @@ pub struct Request<'a> {
 pub struct Answer {
     /// What it said and called, in order.
     pub parts: Vec<Part>,
-    /// Why it stopped.
     pub stop: StopReason,
     /// The model that answered, as the provider names it.
     pub model: String,
@@ -150,7 +127,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Its text.
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -159,7 +135,6 @@ impl Answer {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Its calls.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call(call) => Some(call),
@@ -172,7 +147,6 @@ impl Answer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// It had nothing more to say.
     End,
     /// It waits for the results of its calls.
     Calls,
@@ -180,22 +154,15 @@ pub enum StopReason {
     MaxTokens,
     /// It does not want to answer, or may not.
     Refusal,
-    /// The provider's own word.
     Other(String),
 }
 
 /// A piece of an answer that is on its way, for those who watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// More text.
     Text(String),
-    /// More thinking.
     Thinking(String),
-    /// A call begins.
-    Call {
-        /// The tool.
-        name: String,
-    },
+    Call { name: String },
 }
 
 #[cfg(test)]

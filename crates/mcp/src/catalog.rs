@@ -15,11 +15,8 @@ use crate::arguments::{
 /// What a call does to the world, as hints for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// Nothing.
     Reads,
-    /// It adds something.
     Adds,
-    /// It changes files, or ends something.
     Changes,
 }
 

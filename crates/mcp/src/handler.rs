@@ -38,18 +38,13 @@ const NO_SERVER: &str = "no server is configured, so there are no tasks\n  start
 /// The board of the server that the tools are part of.
 #[derive(Clone)]
 pub struct BoardAccess {
-    /// Tasks and what belongs to them.
     pub board: Arc<dyn Board>,
-    /// What tasks may ask for.
     pub caps: Caps,
-    /// The time.
     pub now: fn() -> Timestamp,
 }
 
-/// Where tasks are.
 #[derive(Clone)]
 enum Source {
-    /// Nowhere.
     None,
     /// On a server that is called over HTTP.
     Remote(Box<Remote>),

@@ -30,9 +30,7 @@ const MAX_ID: usize = 100;
 /// Who may call: values of Host, with or without a port, and origins of web pages.
 #[derive(Debug, Clone, Default)]
 pub struct HttpNames {
-    /// Values of the Host header.
     pub hosts: Vec<String>,
-    /// Values of the Origin header.
     pub origins: Vec<String>,
 }
 

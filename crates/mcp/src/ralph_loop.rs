@@ -75,7 +75,6 @@ impl Ended {
         self.ended.result.verdict.as_ref().is_some_and(|verdict| verdict.passed)
     }
 
-    /// What the checks found.
     pub(crate) fn verdict(&self) -> String {
         verdict(&self.ended.result).join("\n")
     }

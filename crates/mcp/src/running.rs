@@ -21,9 +21,7 @@ pub(crate) struct Running {
 /// A call that a later request can cancel.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CallKey {
-    /// Whose token.
     pub(crate) caller: String,
-    /// The client's own id.
     pub(crate) session: String,
     /// The id of the request, as JSON.
     pub(crate) id: String,

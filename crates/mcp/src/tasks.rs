@@ -11,14 +11,12 @@ use crate::answer::Refused;
 pub(crate) enum Standing {
     /// It is the agent inside a worker: what it says is a claim, and the worker verifies.
     InsideWorker,
-    /// It has claimed the task itself.
     Holder,
 }
 
 /// What a caller may do with tasks.
 #[async_trait]
 pub(crate) trait Tasks: Send + Sync {
-    /// Queues a task.
     async fn create(&self, new: &NewTask) -> Result<Task, Refused>;
 
     /// Tasks, newest first.

@@ -6,24 +6,18 @@ use std::path::PathBuf;
 /// Supervision failed. Whatever was started has been ended, unless [`Error::StillRunning`] says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The log could not be written.
     #[error("could not write the log {path}: check the free space and the permissions there; the run was ended")]
     Log { path: PathBuf, source: io::Error },
-    /// The log could not be created, so the program was not started.
     #[error(
         "could not create the log {path}, so the program was not started: check the free space and the permissions there"
     )]
     CreateLog { path: PathBuf, source: io::Error },
-    /// The reaper could not be started, so the program was not started.
     #[error("could not start the supervisor process {program}: check that the file still exists and can be executed")]
     Reaper { program: PathBuf, source: io::Error },
-    /// The reaper ended by itself in the middle of a run.
     #[error("the supervisor process ended unexpectedly ({how}); the run was ended")]
     ReaperLost { how: String },
-    /// Something sent a message that the other side does not know.
     #[error("the supervisor process sent an unexpected message: is the installed program older than the running one?")]
     Protocol,
-    /// The system refused something that a run needs, so the program was not started.
     #[error("could not {what}: too many files or processes may be open")]
     System { what: &'static str, source: io::Error },
     /// Processes of the tree cannot be ended by this user or are stuck in the kernel.

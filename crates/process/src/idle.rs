@@ -29,12 +29,10 @@ impl Idle {
         Self { limit, since: now, ticks: None, look_at: now + step(limit) }
     }
 
-    /// When to look next.
     pub(crate) fn look_at(&self) -> Instant {
         self.look_at
     }
 
-    /// Something was printed.
     pub(crate) fn printed(&mut self) {
         self.ticks = None;
     }

@@ -20,12 +20,10 @@ const FLOOD: Duration = Duration::from_millis(100);
 /// The pace at which a pipe is read.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// What the pipe holds.
     capacity: usize,
     last: Instant,
     /// The read before found the pipe half full at least.
     was_half: bool,
-    /// The rest that is being taken.
     rest: Option<Duration>,
     /// Until when rests are the shortest.
     flood: Instant,
@@ -34,9 +32,7 @@ pub(crate) struct Pace {
 /// When a pipe is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// As soon as it has something.
     AtOnce,
-    /// At this moment.
     At(Instant),
 }
 

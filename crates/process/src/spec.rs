@@ -11,16 +11,13 @@ use crate::feed::Feed;
 use crate::sandbox::Sandbox;
 use ralph_text::ChunkCodec;
 
-/// What to run.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The program and its arguments. A name without a slash is looked up in the `PATH` of [`Spec::environment`].
     pub program: Vec<OsString>,
-    /// Where it runs.
     pub directory: PathBuf,
     /// Its complete environment, to which only [`crate::TREE_VARIABLE`] is added. Nothing is inherited.
     pub environment: Vec<(OsString, OsString)>,
-    /// What it can read.
     pub stdin: Stdin,
     /// The file that gets both outputs in the order in which they came, redacted and inert.
     pub log: PathBuf,
@@ -30,7 +27,6 @@ pub struct Spec {
     pub log_limit: u64,
     /// How many bytes of the end of each output are kept in memory.
     pub tail: usize,
-    /// How long it may run.
     pub timeout: Option<Millis>,
     /// How long it may neither print nor use processor time.
     pub idle: Option<Millis>,
@@ -72,7 +68,6 @@ pub enum Stdin {
 /// Which output a text came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stream {
-    /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
@@ -83,13 +78,11 @@ pub enum Stream {
 pub enum Stop {
     /// A person or a caller asked for it.
     Requested,
-    /// The money is spent.
     BudgetSpent,
     /// It only tries the same thing again.
     Hopeless,
     /// It told nothing for this long, although it may have been busy.
     Silent {
-        /// The limit that it passed.
         after: Millis,
     },
     /// It has done what it was asked for and does not end by itself.
@@ -112,7 +105,6 @@ impl From<Stop> for Ended {
 /// What came of a run. Nothing of its tree is left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// How the program ended, and who ended it.
     pub ended: Ended,
     /// From the start until the program ended.
     pub duration: Millis,
@@ -120,9 +112,7 @@ pub struct Finished {
     pub stdout: String,
     /// The end of its standard error, redacted and inert.
     pub stderr: String,
-    /// What the log holds.
     pub output: Recorded,
-    /// Processes that outlived the program and were ended.
     pub swept: u32,
 }
 
@@ -141,7 +131,6 @@ pub struct Recorded {
 /// empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReaperProgram {
-    /// The program, usually the running one.
     pub program: PathBuf,
     /// What makes it a reaper, usually `__reaper`.
     pub arguments: Vec<OsString>,

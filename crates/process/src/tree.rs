@@ -14,7 +14,6 @@ pub(crate) struct Process {
     pub(crate) parent: i32,
     pub(crate) session: i32,
     pub(crate) state: State,
-    /// Processor time of the process, in clock ticks.
     pub(crate) own_ticks: u64,
     /// Processor time of those of its children that it waited for, in clock ticks.
     pub(crate) children_ticks: u64,

@@ -19,7 +19,6 @@ const COST_INTERVAL: Duration = Duration::from_secs(2);
 /// The attempts of a loop, to decide what happened to one without an answer.
 pub(crate) struct Attempts {
     entries: Vec<AttemptEntry>,
-    /// Where this process runs.
     machine: Machine,
     folder: LoopFolder,
     prices: Arc<PriceList>,
@@ -35,7 +34,6 @@ impl Attempts {
         })
     }
 
-    /// What tokens cost.
     pub(crate) fn prices(&self) -> &PriceList {
         &self.prices
     }
@@ -87,7 +85,6 @@ pub(crate) struct CostSoFar {
     newest: watch::Sender<Option<Money>>,
     /// Nothing was used that has no figure.
     is_complete: bool,
-    /// One request of a usual size.
     usual: Money,
 }
 

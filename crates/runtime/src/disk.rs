@@ -16,7 +16,6 @@ const MAX_SIZE: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     root: PathBuf,
-    /// The workspace with all links followed.
     real: PathBuf,
     search: Vec<PathBuf>,
 }

@@ -11,7 +11,6 @@ pub enum Error {
     /// The configuration breaks a rule. Nothing was started.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] ralph_store::Error),
     /// The workspace could not be read, recorded or put back.
@@ -23,22 +22,17 @@ pub enum Error {
     /// An agent could not be supervised.
     #[error(transparent)]
     Agent(#[from] ralph_agents::Error),
-    /// The agent's way to the hosts that it may reach could not be opened.
     #[error("could not open a proxy for the agent: too many files may be open")]
     Proxy(#[source] io::Error),
     /// A check could not be supervised.
     #[error(transparent)]
     Checks(#[from] ralph_checks::Error),
-    /// A journal is not that of a loop.
     #[error("the journal of loop {loop_id} cannot be followed")]
     Replay { loop_id: LoopId, source: ralph_engine::ReplayError },
-    /// An event could not be written as text.
     #[error("an event could not be encoded")]
     Encode(#[from] serde_json::Error),
-    /// A folder or file of Ralph's own could not be made or read.
     #[error("{path}: {source}; check the free space and the permissions there")]
     File { path: PathBuf, source: io::Error },
-    /// Something else than Ralph wrote the record of a loop in a session.
     #[error(
         "the record of the loop in a session is broken: {path}: {why}; remove it and begin the loop again, its journal is in `ralph list`"
     )]
@@ -46,35 +40,27 @@ pub enum Error {
     /// The folder that the loop worked in is not there: somebody removed it, or the loop lost a race.
     #[error("{workspace}, where loop {loop_id} worked, no longer exists: `ralph diff {loop_id}` shows what it did")]
     Gone { loop_id: LoopId, workspace: String },
-    /// The copy of a loop's files is not what the loop began with.
     #[error("{workspace} does not hold the files that the loop began with")]
     OtherStart { workspace: PathBuf },
-    /// A process on another machine works on the run.
     #[error("loop {loop_id} is running on {host}; wait for it, or stop it with `ralph stop {}`", loop_id.short())]
     Elsewhere { loop_id: LoopId, host: String },
-    /// The loop is complete; there is nothing to go on with.
     #[error("loop {0} is completed: there is nothing to resume")]
     AlreadyComplete(LoopId),
-    /// The loop lives in a session of the user's own.
     #[error(
         "loop {loop_id} runs in a Claude Code session in {workspace}: continue it there, or end it with `ralph stop {}`",
         loop_id.short()
     )]
     InSession { loop_id: LoopId, workspace: String },
-    /// The loop lived in a session of the user's own, which Ralph cannot start.
     #[error(
         "loop {loop_id} ran in a Claude Code session and is over: continue it with another agent, as in `ralph resume {} \
          --agent claude`, or start a new one in a session with `ralph session start`",
         loop_id.short()
     )]
     SessionOver { loop_id: LoopId },
-    /// The loop hit a limit and would hit it again at once.
     #[error("loop {loop_id} ended with {reason}: {hint}")]
     LimitStands { loop_id: LoopId, reason: AbortReason, hint: String },
-    /// The folder of isolated checks could not be prepared.
     #[error("the set-up command `{command}` {ended}; its output is in {log}")]
     SetUp { command: String, ended: String, log: PathBuf },
-    /// Work on a thread of its own ended without an answer.
     #[error("{0} ended without an answer; this is a bug in Ralph")]
     Vanished(&'static str),
 }

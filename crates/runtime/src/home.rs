@@ -18,7 +18,6 @@ const REPORT: &str = "result.json";
 /// The loop that lives in a session in a workspace.
 const SESSION_RECORD: &str = "session.json";
 
-/// Ralph's state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
@@ -30,12 +29,10 @@ impl Home {
         Self { root }
     }
 
-    /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The database.
     pub fn database(&self) -> PathBuf {
         self.root.join("ralph.db")
     }
@@ -141,7 +138,6 @@ pub struct LoopFolder {
 }
 
 impl LoopFolder {
-    /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -246,7 +242,6 @@ impl LoopFolder {
         self.root.join("checkout-state")
     }
 
-    /// Where isolated checks run.
     pub fn checkout(&self) -> PathBuf {
         self.root.join("checkout")
     }

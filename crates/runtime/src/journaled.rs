@@ -97,7 +97,6 @@ pub(crate) fn encode<E: JournalEvent>(at: Timestamp, event: &E) -> Result<NewEve
     Ok(NewEvent { at, version: E::VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
 }
 
-/// Where a journal ends.
 pub(crate) fn head_of(run: RunId, recorded: &[Recorded]) -> Head {
     recorded.last().map_or_else(|| Head::genesis(run), |last| Head { seq: last.seq, hash: last.hash })
 }

@@ -52,12 +52,10 @@ pub(crate) async fn is_certified(
     Ok(certificate.is_ok_and(|certificate| certificate.chain_head == head.hash.to_string()))
 }
 
-/// Counts the finished loop.
 pub(crate) fn metrics(context: &Context, view: &RunView, result: &RunResult) {
     harmless(&context.services, "the metrics", || metrics::append_loop(context, view, result));
 }
 
-/// Counts the finished crew.
 pub(crate) fn crew_metrics(services: &Services, crew: &Crew, result: &CrewResult) {
     harmless(services, "the metrics", || metrics::append_crew(services, crew, result));
 }

@@ -69,7 +69,6 @@ impl AgentSignals {
 /// Whether a loop writes `.ralph/LEDGER.md`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ledger {
-    /// It does.
     #[default]
     Written,
     /// It leaves that of the loop before alone.
@@ -79,29 +78,20 @@ pub enum Ledger {
 /// What every loop needs from outside.
 #[derive(Clone)]
 pub struct Services {
-    /// Where state is kept.
     pub home: Home,
-    /// Journals, listings, money.
     pub store: StoreHandle,
-    /// Where this process runs.
     pub machine: Machine,
-    /// Runs processes.
     pub supervisor: Arc<Supervisor>,
-    /// Makes agents.
     pub build_agent: BuildAgent,
     /// What must not be written down.
     pub redactor: Arc<Redactor>,
-    /// The git program.
     pub git: PathBuf,
-    /// The user's global file of ignored paths.
     pub global_excludes: Option<PathBuf>,
     /// Who commits are by; none leaves it to the repository's own configuration.
     pub author: Option<Author>,
-    /// What agents and checks find in their environment.
     pub environment: Vec<(OsString, OsString)>,
     /// What an agent finds there besides: its own key, and its own documented variables.
     pub agent_variables: AgentVariables,
-    /// What tokens cost.
     pub prices: Arc<PriceList>,
     /// Answers `PreToolUse` events of Claude Code, called with the file of prohibited paths as its last argument.
     pub hook: Option<Vec<OsString>>,
@@ -115,27 +105,19 @@ pub struct Services {
     pub hidden: HiddenPaths,
     /// What agents and checks may write besides the workspace: temporary folders and caches of toolchains.
     pub writable: Vec<PathBuf>,
-    /// How this machine can keep them inside.
     pub level: Level,
     /// Upper bounds over every loop.
     pub caps: Caps,
-    /// Whether the workspace gets a ledger.
     pub ledger: Ledger,
     /// Where finished loops are counted; none means in the workspace.
     pub metrics: Option<PathBuf>,
     /// A command that is told about alerts and ends.
     pub notify: Option<String>,
-    /// Tells people about alerts and ends.
     pub notifier: Option<Arc<Notifier>>,
-    /// The version of Ralph.
     pub version: String,
-    /// Who watches.
     pub watcher: Watcher,
-    /// What is learned of the agent besides.
     pub signals: AgentSignals,
-    /// The time.
     pub now: fn() -> Timestamp,
-    /// Where a test makes Ralph die.
     pub crash: Option<CrashPoint>,
 }
 

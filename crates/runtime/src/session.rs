@@ -33,13 +33,10 @@ use crate::stops::{Stopper, Stops};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRecord {
-    /// Which loop.
     pub loop_id: LoopId,
-    /// Its workspace.
     pub workspace: PathBuf,
     /// The session that it belongs to; none until a session there reports through a hook.
     pub session: Option<String>,
-    /// When it began.
     pub started_at: Timestamp,
     /// The iteration that is under way; 0 before the first.
     pub iteration: Iteration,
@@ -181,7 +178,6 @@ impl SessionRecord {
 /// What a hook says of a turn that is over.
 #[derive(Debug, Clone, Default)]
 pub struct TurnReport {
-    /// The session's records.
     pub transcript: Option<PathBuf>,
     /// The agent's last message.
     pub final_message: String,
@@ -190,10 +186,11 @@ pub struct TurnReport {
 /// What comes after a turn.
 #[derive(Debug)]
 pub enum SessionStep {
-    /// The agent has to continue.
     Next(NextTurn),
-    /// The loop is over.
-    Over { result: Box<RunResult>, unknown: usize },
+    Over {
+        result: Box<RunResult>,
+        unknown: usize,
+    },
     /// The loop was over before.
     Gone,
 }
@@ -201,9 +198,7 @@ pub enum SessionStep {
 /// The agent's next instructions.
 #[derive(Debug)]
 pub struct NextTurn {
-    /// Which iteration begins.
     pub iteration: Iteration,
-    /// The text for the agent.
     pub prompt: String,
     /// Stops that were blocked one after the other without a tool call in between, this one included.
     pub blocks: u32,

@@ -41,30 +41,18 @@ const MAX_HEADERS: usize = 100;
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address cannot be listened on.
     #[error("could not listen on {address}: {}", describe(.error))]
     Listen {
-        /// The address.
         address: SocketAddr,
         /// What the system said. No source: the message has it.
         error: io::Error,
     },
-    /// Others could read along.
     #[error(
         "{address} can be reached from other machines, and tokens would travel unencrypted: use --tls-cert and --tls-key, or allow it with --insecure-listen"
     )]
-    Insecure {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// The certificate or its key cannot be used.
+    Insecure { address: SocketAddr },
     #[error("{} cannot be used for TLS: {detail}", path.display())]
-    Tls {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        detail: String,
-    },
+    Tls { path: PathBuf, detail: String },
 }
 
 fn describe(error: &io::Error) -> String {
@@ -122,7 +110,6 @@ impl Server {
         self
     }
 
-    /// What all requests share.
     #[must_use]
     pub const fn app(&self) -> &App {
         &self.app

@@ -23,7 +23,6 @@ pub struct Limits {
     pub connections: usize,
     /// Streams of events at once.
     pub streams: usize,
-    /// The largest body of a request.
     pub body_bytes: usize,
     /// The largest body of a call on the store: events and what is committed with them.
     pub store_bytes: usize,
@@ -63,29 +62,20 @@ impl Default for Limits {
 
 /// What a server is made from.
 pub struct ServerOptions {
-    /// Journals and runs.
     pub store: StoreHandle,
-    /// Tasks and what belongs to them.
     pub board: Arc<dyn Board>,
     /// A run as listings show it: whether its process lives, and where.
     pub listed: Arc<dyn Fn(&RunEntry) -> ListEntry + Send + Sync>,
-    /// Where logs and snapshots of local loops are.
     pub home: Home,
-    /// The git program, for diffs.
     pub git: Option<PathBuf>,
-    /// What tasks may ask for.
     pub caps: Caps,
-    /// The version of the program.
     pub version: String,
-    /// The time.
     pub now: fn() -> Timestamp,
     /// Values of the Host header that are accepted besides the names of the loopback address and the listening address.
     pub allow_hosts: Vec<String>,
     /// Values of the Origin header that are accepted besides the server's own.
     pub allow_origins: Vec<String>,
-    /// What it may use of the machine.
     pub limits: Limits,
-    /// Notifies the user of questions and reminders.
     pub notifier: Option<Arc<Notifier>>,
     /// Where messages for the person who runs the server go.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
@@ -120,7 +110,6 @@ impl fmt::Debug for App {
 }
 
 impl App {
-    /// For one server.
     pub fn new(options: ServerOptions) -> Self {
         let document = crate::openapi::document(&options.version);
         Self(Arc::new(Shared {
@@ -133,7 +122,6 @@ impl App {
         }))
     }
 
-    /// Journals and runs.
     pub fn store(&self) -> &StoreHandle {
         &self.options.store
     }
@@ -148,7 +136,6 @@ impl App {
         &self.options.caps
     }
 
-    /// The time.
     pub fn now(&self) -> Timestamp {
         (self.options.now)()
     }
@@ -200,7 +187,6 @@ impl Counters {
         self.claims.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Answers by status.
     pub(crate) fn answers(&self) -> BTreeMap<u16, u64> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

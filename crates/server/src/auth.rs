@@ -18,9 +18,7 @@ use crate::token::hash;
 /// The bearer of a token. Handlers that are mounted elsewhere find it in the extensions of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The name of the token.
     pub name: String,
-    /// What it allows.
     pub role: Role,
 }
 
@@ -29,9 +27,7 @@ pub struct Caller {
 pub(crate) enum Access {
     /// Anyone, without a token.
     Open,
-    /// Administrators.
     Admin,
-    /// Administrators and workers.
     Worker,
     /// Administrators, workers, and the token of the task in the path.
     Task,
@@ -50,7 +46,6 @@ impl Access {
         }
     }
 
-    /// For the document.
     pub(crate) const fn sentence(self) -> &'static str {
         match self {
             Self::Open => "Needs no token.",

@@ -24,7 +24,6 @@ use crate::upload::Upload;
 /// The answer of a handler.
 pub(crate) type Answer = Result<Response, Refusal>;
 
-/// One request.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) app: App,
@@ -277,7 +276,6 @@ pub(crate) fn created(place: &str, value: &impl Serialize) -> Answer {
     Ok(response)
 }
 
-/// Nothing to say.
 pub(crate) fn no_content() -> Answer {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

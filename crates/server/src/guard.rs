@@ -102,7 +102,6 @@ impl Names {
     }
 }
 
-/// The outermost layer.
 pub(crate) async fn guard(State((app, names)): State<(App, Arc<Names>)>, request: Request, next: Next) -> Response {
     let checked = names.check_host(&request).and_then(|()| names.check_origin(request.headers()));
     let is_preflight =

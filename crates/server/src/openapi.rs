@@ -13,7 +13,6 @@ use crate::problem::PROBLEM_JSON;
 use crate::route::{Body, Content, Route};
 use crate::routes::table;
 
-/// The document of this version.
 pub fn document(version: &str) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();

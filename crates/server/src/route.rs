@@ -110,7 +110,6 @@ impl Route {
         self
     }
 
-    /// It reads this header.
     pub(crate) fn header(mut self, name: &'static str, description: &'static str) -> Self {
         self.headers.push((name, description));
         self
@@ -140,13 +139,11 @@ impl Route {
         self
     }
 
-    /// It answers with text.
     pub(crate) fn text(mut self, media: &'static str, description: &'static str) -> Self {
         self.replies.push(Reply { status: 200, description, content: Content::Text(media) });
         self
     }
 
-    /// It answers with nothing.
     pub(crate) fn empty(mut self, status: u16, description: &'static str) -> Self {
         self.replies.push(Reply { status, description, content: Content::Empty });
         self
@@ -158,7 +155,6 @@ impl Route {
         self
     }
 
-    /// All statuses of refusals.
     pub(crate) fn refused(&self) -> Vec<u16> {
         // Host and Origin are checked for every request, and every request can find the server in trouble.
         let mut statuses = vec![400, 403, 421, 500];

@@ -25,7 +25,6 @@ const PATCH: &str = "text/x-diff; charset=utf-8";
 const FILE: &str = "application/octet-stream";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// All routes.
 pub(crate) fn table() -> Vec<Route> {
     [about(), of_tasks(), of_workers(), of_loops(), of_people()].into_iter().flatten().collect()
 }

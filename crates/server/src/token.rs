@@ -45,10 +45,8 @@ impl fmt::Debug for Secret {
 /// Why there is no first token.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstTokenError {
-    /// The file cannot be used.
     #[error("could not use {} for the first token: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] ralph_store::Error),
 }

@@ -24,7 +24,6 @@ pub(crate) fn schema<A: JsonSchema>() -> Value {
     schema
 }
 
-/// Reads arguments.
 pub(crate) fn parse<A: DeserializeOwned>(schema: &Value, arguments: &Value) -> Result<A, String> {
     let nothing = serde_json::Map::new();
     // A model that has nothing to say sends nothing, or null.

@@ -25,9 +25,7 @@ const RETRY: Millis = Millis::secs(300);
 /// Tasks, schedules and reminders.
 #[derive(Debug, Clone)]
 pub struct BoardService {
-    /// Where they are.
     pub board: BoardHandle,
-    /// What tasks may ask for.
     pub caps: Caps,
 }
 

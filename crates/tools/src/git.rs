@@ -43,7 +43,6 @@ const VARIABLES: [(&str, &str); 6] = [
 /// How git may reach others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// Not at all.
     Nowhere,
     /// As a push or a pull does; no protocol that runs a program of the repository's choice.
     Remotes,

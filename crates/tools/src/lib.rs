@@ -40,7 +40,6 @@ pub enum Effect {
     Reads,
     /// Changes files of the workspace, or what Ralph keeps.
     Writes,
-    /// Runs a program.
     Runs,
     /// Reaches other people or machines: needs an approval and an idempotency key.
     Outward,
@@ -49,20 +48,16 @@ pub enum Effect {
 /// What a model is told about a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
-    /// Its name.
     pub name: String,
-    /// What it does.
     pub description: String,
     /// The JSON schema of its arguments.
     pub schema: Value,
-    /// What a call does.
     pub effect: Effect,
 }
 
 /// One call of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// The tool.
     pub name: &'a str,
     /// A JSON object.
     pub arguments: &'a Value,
@@ -73,23 +68,18 @@ pub struct Call<'a> {
 /// What tools are built from. A tool whose service is none is not listed.
 #[derive(Clone)]
 pub struct Services {
-    /// The folder that the files are in.
     pub workspace: PathBuf,
     /// The glob that prohibits a path, absolute or relative to the workspace.
     pub prohibited: Matcher,
-    /// Takes secrets out of what the model sees.
     pub redactor: Arc<Redactor>,
     /// Runs programs: for `bash_execute` and the `git_` tools.
     pub shell: Option<Shell>,
     /// A folder of the repository outside the workspace: for the `memory_` tools.
     pub memory: Option<PathBuf>,
-    /// Tasks, schedules and reminders.
     pub board: Option<BoardService>,
     /// Notifies people: for `notify_user` and `send_email`.
     pub notifier: Option<Arc<Notifier>>,
-    /// The web.
     pub web: Option<Web>,
-    /// The time.
     pub now: fn() -> Timestamp,
 }
 

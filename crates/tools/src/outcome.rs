@@ -10,11 +10,9 @@ const MAX_SUMMARY: usize = 200;
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// Whether it did what was asked for.
     pub success: bool,
     /// What the model gets: at most [`MAX_TEXT`] bytes, redacted.
     pub text: String,
-    /// One line of evidence.
     pub summary: String,
     /// What the outside world calls it: of a message, a task, a schedule.
     pub external_id: Option<String>,

@@ -71,7 +71,6 @@ struct Page {
     out: String,
     /// The element that is passed by, and how many of the same name are open in it.
     skipped: Option<(String, u32)>,
-    /// Where the links that are open lead.
     links: Vec<Option<String>>,
     is_code: bool,
 }

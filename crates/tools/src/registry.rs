@@ -25,13 +25,10 @@ type Run = Box<dyn Fn(&Value, Context) -> Result<Running, String> + Send + Sync>
 /// What a tool is called with besides its arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
-    /// The idempotency key.
     pub(crate) key: String,
-    /// Ends the call.
     pub(crate) stop: StopSignal,
 }
 
-/// All tools.
 #[derive(Default)]
 pub(crate) struct Registry {
     specs: Vec<Spec>,

@@ -24,18 +24,13 @@ const GRACE: Millis = Millis::secs(3);
 /// What a log of one command may hold. It is removed with the end of the call.
 const LOG_LIMIT: u64 = 1 << 20;
 
-/// How programs run.
 #[derive(Debug, Clone)]
 pub struct Shell {
-    /// Runs them.
     pub supervisor: Arc<Supervisor>,
-    /// Their complete environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// How they are kept inside, where they are.
     pub sandbox: Option<Sandbox>,
     /// A folder for their outputs that no program can write.
     pub logs: PathBuf,
-    /// How long they may neither print nor work.
     pub idle: Option<Millis>,
     /// Descriptors that stay open until their processes are gone.
     pub hold: Vec<Arc<OwnedFd>>,

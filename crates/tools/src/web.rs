@@ -29,7 +29,6 @@ const MAX_RESULTS: usize = 10;
 pub struct Web {
     /// Hosts that may be on a private network: `localhost:8080`, or `wiki.internal` for any port.
     pub allow_hosts: Vec<String>,
-    /// A search service, where there is one.
     pub search: Option<SearchService>,
     /// The only hosts that are reached, where the network of agents is restricted.
     pub only: Option<Vec<HostRule>>,

@@ -9,13 +9,9 @@ const MAX_TAMPERED: usize = 200;
 /// A pinned file that is not as it was at the start.
 #[derive(Debug, Clone, Copy)]
 pub struct PinnedChange<'a> {
-    /// Which file.
     pub path: &'a str,
-    /// What became of it.
     pub kind: ChangeKind,
-    /// The pin that it has.
     pub pin: Option<&'a Pin>,
-    /// The user permitted the change.
     pub is_allowed: bool,
     /// It was only formatted, or tests were added: all that was there is still there.
     pub keeps_tests: bool,
@@ -30,7 +26,6 @@ pub struct PinnedChange<'a> {
 /// What a change of a pinned file means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeJudgement {
-    /// Nothing.
     Harmless,
     /// It was changed with the user's permission.
     Allowed,
@@ -38,7 +33,6 @@ pub enum ChangeJudgement {
     PutAside,
     /// An installed package that changed, which is reported.
     Reported,
-    /// It was tampered with.
     Tampered(Tamper),
 }
 

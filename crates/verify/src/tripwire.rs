@@ -45,18 +45,14 @@ pub struct Plan {
     runs: usize,
     /// A run failed without reporting any of them.
     broke: bool,
-    /// Other tests that failed.
     others: Vec<String>,
     /// At least half of the tests that could run did.
     most_run: bool,
 }
 
-/// A file with tests.
 #[derive(Debug, Clone)]
 pub struct TestFile {
-    /// Its path.
     pub path: String,
-    /// What the checks run.
     pub content: Vec<u8>,
     /// What it was at the start; none for a new file.
     pub original: Option<Vec<u8>>,
@@ -76,7 +72,6 @@ struct PlannedFile {
 #[derive(Debug)]
 struct PlannedTest {
     name: String,
-    /// Reports say which file it is in.
     is_told: bool,
     may_be_skipped: bool,
     place: Place,
@@ -85,7 +80,6 @@ struct PlannedTest {
     is_sure: bool,
     /// The run in which it is changed first.
     turn: usize,
-    /// In how many ways it was changed.
     tried: usize,
     /// It is changed in the run that comes next, or that was noted last.
     is_changed: bool,
@@ -108,11 +102,8 @@ enum State {
 /// A run of the checks with tests changed.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedRun<'a> {
-    /// How the checks ended.
     pub outcomes: &'a [CheckOutcome],
-    /// Lines of the outputs that name changed tests.
     pub output: &'a str,
-    /// The verdict that has to be confirmed.
     pub verdict: &'a Verdict,
     /// What the checks said before the first iteration.
     pub baseline: Option<&'a Verdict>,

@@ -17,11 +17,9 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Why the work on a task has to end before it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interruption {
-    /// Someone cancelled the task.
     Cancelled,
     /// Another worker has the task, or it ended.
     Lost,
-    /// This worker ends.
     Stopping,
 }
 
@@ -36,7 +34,6 @@ pub(crate) struct Keeper {
     checkpoints: Checkpoints,
     interrupt: watch::Sender<Option<Interruption>>,
     context_full: watch::Sender<u64>,
-    /// The iteration that is under way.
     iteration: watch::Receiver<u32>,
     /// When the newest checkpoint was written that was followed: it comes as a file and from the server.
     followed: Cell<Option<Timestamp>>,

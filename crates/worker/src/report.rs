@@ -6,34 +6,44 @@ use serde_json::{Value, json};
 /// Something that a worker did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerEvent {
-    /// It asks for tasks.
     Started {
         name: String,
         /// How many tasks it works on at once.
         concurrency: u32,
     },
-    /// It claimed a task.
     Claimed {
         task: TaskId,
-        /// How often the task was claimed.
         epoch: u64,
     },
     /// The work on a task got further.
-    Progress { task: TaskId, message: String },
-    /// A task ended.
-    Ended { task: TaskId, status: TaskStatus, verified: bool, iterations: u32, cost: Money, message: String },
-    /// It gave a task back unfinished.
-    Released { task: TaskId },
+    Progress {
+        task: TaskId,
+        message: String,
+    },
+    Ended {
+        task: TaskId,
+        status: TaskStatus,
+        verified: bool,
+        iterations: u32,
+        cost: Money,
+        message: String,
+    },
+    Released {
+        task: TaskId,
+    },
     /// Another worker has the task now.
-    Lost { task: TaskId },
+    Lost {
+        task: TaskId,
+    },
     /// Something went wrong; the worker continues.
-    Warning { task: Option<TaskId>, message: String },
-    /// It ends.
+    Warning {
+        task: Option<TaskId>,
+        message: String,
+    },
     Stopping,
 }
 
 impl WorkerEvent {
-    /// The line for people.
     pub fn line(&self) -> String {
         let short = |task: &TaskId| {
             let id = task.to_string();
@@ -56,7 +66,6 @@ impl WorkerEvent {
         }
     }
 
-    /// The object for scripts.
     pub fn json(&self, at: Timestamp) -> Value {
         let mut object = match self {
             Self::Started { name, concurrency } => {

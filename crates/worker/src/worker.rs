@@ -30,27 +30,19 @@ const DRAIN_INTERVAL: Duration = Duration::from_millis(300);
 
 /// What a worker is given.
 pub struct WorkerOptions {
-    /// This machine.
     pub host: Host,
-    /// The server.
     pub client: Client,
-    /// The worker's name.
     pub name: String,
     /// Tasks at once.
     pub concurrency: u32,
     /// The folder of tasks without a repository; without one such tasks are left to others.
     pub workspace: Option<PathBuf>,
-    /// Which agent works, as on a command line.
     pub settings: Layer,
-    /// End when nothing is left to claim.
     pub drain: bool,
-    /// Push work that holds what looks like secrets.
     pub allow_secrets: bool,
     /// How long the server waits for a worker that it does not hear of.
     pub lease_seconds: u32,
-    /// The time.
     pub now: fn() -> Timestamp,
-    /// Receives what happens.
     pub report: Arc<dyn Fn(WorkerEvent)>,
     /// Ends the worker: its tasks are released.
     pub stop: CancellationToken,
@@ -72,7 +64,6 @@ pub struct Worker {
     concurrency: u32,
     drain: bool,
     report: Arc<dyn Fn(WorkerEvent)>,
-    /// Tasks that are worked on.
     working: Cell<u32>,
 }
 

@@ -21,9 +21,7 @@ const MAX_WHY: usize = 1000;
 /// What Ralph keeps the server from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confinement {
-    /// Nothing.
     None,
-    /// Writing elsewhere than it may.
     Sandbox,
 }
 
@@ -32,7 +30,6 @@ pub(super) enum Confinement {
 pub(super) struct Calls {
     confinement: Confinement,
     known: VecDeque<Call>,
-    /// How many there were.
     count: u64,
 }
 
@@ -53,7 +50,6 @@ struct Call {
 enum State {
     /// The model is still at writing it, and its title may be no more than a name for its kind.
     Pending,
-    /// It is in the transcript.
     Begun,
     Ended,
 }

@@ -33,7 +33,6 @@ pub(super) enum Decision {
     Allow,
     /// This once not.
     Reject,
-    /// The turn is being cancelled.
     Cancelled,
 }
 

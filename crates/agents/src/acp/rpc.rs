@@ -8,11 +8,8 @@ const METHOD_NOT_FOUND: i64 = -32601;
 /// A message of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message {
-    /// It wants an answer.
     Request { id: Value, method: String, params: Value },
-    /// It tells something.
     Notification { method: String, params: Value },
-    /// It answers a request.
     Answer { id: Value, outcome: Result<Value, Refusal> },
 }
 

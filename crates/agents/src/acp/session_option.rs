@@ -15,7 +15,6 @@ const NOT_NAMES: [&str; 2] = ["default", "auto"];
 const MAX_OFFERED: usize = 20;
 const MAX_NAME: usize = 200;
 
-/// Something to choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SessionOption {
     Mode { mode: String },
@@ -27,7 +26,6 @@ pub(super) enum SessionOption {
 pub(super) enum By {
     /// By a method for that alone.
     Method,
-    /// As an option with this name.
     Option(String),
 }
 

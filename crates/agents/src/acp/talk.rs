@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
-/// Shared by both.
 #[derive(Debug, Clone)]
 pub(super) struct Talk {
     cancel: Arc<AtomicBool>,

@@ -38,9 +38,7 @@ const NARROWING: [&str; 2] = ["deny", "disableBypassPermissionsMode"];
 
 #[derive(Debug)]
 pub(super) struct RunSettings {
-    /// What the program reads, free of secrets.
     pub(super) json: String,
-    /// Variables that belong to them.
     pub(super) environment: Vec<(OsString, OsString)>,
 }
 

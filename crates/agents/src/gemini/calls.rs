@@ -18,7 +18,6 @@ const ALWAYS_THERE: [&str; 4] = [SHELL, "write_file", "replace", "edit"];
 const TELLING: [&str; 11] =
     ["command", "file_path", "dir_path", "path", "pattern", "query", "url", "prompt", "objective", "name", "title"];
 
-/// How a call failed.
 pub(super) fn failure(tool: &str, kind: &str, words: &str, transcript: &mut Transcript) -> CallEnd {
     let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
     if matches!(kind, "policy_violation")

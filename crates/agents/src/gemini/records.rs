@@ -23,7 +23,6 @@ const SHORT: usize = 8;
 
 /// The records of one run.
 pub(crate) struct Records {
-    /// The folder of all projects.
     projects: PathBuf,
     session: Option<String>,
     /// The folder with the chats of this workspace, once it is known.

@@ -15,7 +15,6 @@ const MAX_OUTPUT: usize = 1000;
 pub(super) enum Outcome {
     /// It was not permitted.
     Denied,
-    /// It worked or failed.
     Other,
 }
 

@@ -22,7 +22,6 @@ pub(super) struct Health {
     /// Retries in a row.
     pub(super) retries: u32,
     pub(super) hopeless: Option<String>,
-    /// Its cost cannot be watched.
     pub(super) unwatched: Option<Trouble>,
     /// Lines that were too long to be read.
     pub(super) overlong: u32,

@@ -23,11 +23,9 @@ pub(super) struct Spending {
     pub(super) meter: Meter,
     /// The cost and the tokens in the last [`AgentEvent::Usage`].
     pub(super) shown: (Money, u64),
-    /// It is told what is at stake.
     stake_told: bool,
     /// It is told that what is shown is not all.
     uncounted: bool,
-    /// Why it cannot be counted any more.
     lost_count: Option<&'static str>,
     /// Bytes of the prompt.
     pub(super) prompt: usize,

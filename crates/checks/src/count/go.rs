@@ -23,7 +23,6 @@ pub(super) struct Go {
     stack: Vec<Shown>,
     /// Failing tests of the package whose line has yet to come.
     unplaced: Vec<String>,
-    /// Tests of that package that ran.
     unplaced_ran: Vec<String>,
     /// Names of what ran. Without `-v` only failing tests are named, which would be missed as soon as they pass.
     packages: Ran,

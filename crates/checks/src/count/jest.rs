@@ -8,7 +8,6 @@ use super::sums::{Counted, Gathered, Sums, counted, indentation};
 pub(super) struct Jest {
     all: Gathered,
     seen: bool,
-    /// The file whose results are being shown.
     file: String,
     /// Files of which no test could run; their summary counts them among no tests.
     broken: Names,
@@ -78,7 +77,6 @@ struct Tree {
     ran: super::names::Ran,
     file: String,
     is_open: bool,
-    /// Open suites, by depth.
     suites: Vec<String>,
 }
 

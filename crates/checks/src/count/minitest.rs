@@ -14,7 +14,6 @@ pub(super) struct Minitest {
     all: Gathered,
     seen: bool,
     shown: Ran,
-    /// The next line names a test that failed.
     names_next: bool,
 }
 

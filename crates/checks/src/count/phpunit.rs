@@ -8,7 +8,6 @@ use super::sums::{Counted, Gathered, Sums};
 pub(super) struct Phpunit {
     all: Gathered,
     seen: bool,
-    /// The list is one of failures or errors.
     lists_failures: bool,
 }
 

@@ -19,7 +19,6 @@ impl Sums {
         self.skipped = self.skipped.saturating_add(other.skipped);
     }
 
-    /// How many tests ran.
     pub(super) fn ran(self) -> u32 {
         self.passed.saturating_add(self.failed)
     }

@@ -14,11 +14,9 @@ pub(super) struct Tap {
     outermost: u32,
     /// Tests that are expected to fail, and do: AVA counts them among the failing.
     todo: u32,
-    /// Points that close a subtest.
     closing: u32,
     /// For each depth, the points below it since its last point.
     below: Vec<Below>,
-    /// The subtest that is open at each depth.
     path: Vec<String>,
     /// How far the diagnostic block is indented that the lines belong to.
     block: Option<usize>,
@@ -244,9 +242,7 @@ impl Totals {
 struct Tree {
     names: Names,
     ran: Ran,
-    /// Open suites, by depth.
     open: Vec<String>,
-    /// Lines that close a suite.
     closing: u32,
     listing: bool,
 }

@@ -23,7 +23,6 @@ pub(super) struct Unittest {
 struct Verbose {
     /// Tests of all runs; nothing when one of the runs cannot be trusted.
     ran: Ran,
-    /// Tests of this run that were announced.
     announced: u32,
     /// Announced tests of all runs, and the number that the runs told themselves.
     sums: (u32, u32),

@@ -45,7 +45,6 @@ impl Seen {
     }
 }
 
-/// Lists the agents.
 pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let user = around.user_settings()?;
     let prices = prices(&user)?;

@@ -26,27 +26,19 @@ use ralph_host::{Dirs, Host};
 
 /// What the examination depends on: values, so that it can be tried on any machine.
 pub(crate) struct Subject<'a> {
-    /// Where Ralph keeps things.
     pub(crate) dirs: &'a Dirs,
-    /// The folder that Ralph was started in.
     pub(crate) current: &'a Path,
     /// The `PATH`.
     pub(crate) path: OsString,
-    /// How Ralph starts a supervisor of processes.
     pub(crate) reaper: ReaperProgram,
-    /// How agents and checks can be kept inside.
     pub(crate) level: ralph_process::Level,
-    /// What processes get.
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// How usable an agent is here.
     pub(crate) readiness: Box<dyn Fn(&AgentSpec) -> Readiness + 'a>,
     pub(crate) is_interrupted: Box<dyn Fn(&RunEntry) -> bool + 'a>,
-    /// Where a person can be shown something.
     pub(crate) terminal: Terminal,
 }
 
 impl<'a> Subject<'a> {
-    /// This machine.
     pub(crate) fn new(host: &'a Host) -> Self {
         Self {
             dirs: &host.dirs,
@@ -73,7 +65,6 @@ pub(crate) enum Terminal {
     Whole,
     /// Standard error alone: the live view works, questions do not.
     OutputOnly,
-    /// Neither.
     None,
 }
 

@@ -99,7 +99,6 @@ pub(crate) fn newest(logs: &Path) -> Option<PathBuf> {
 pub(crate) struct Shown {
     file: File,
     inert: SanitizeStream,
-    /// Tells the stream of an agent in words.
     readable: Option<Readable>,
 }
 

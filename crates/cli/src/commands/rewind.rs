@@ -21,7 +21,6 @@ const BEFORE_REWIND: &str = "before-rewind-";
 const BEFORE_UNDO: &str = "before-undo-";
 const BEFORE_REDO: &str = "before-redo-";
 
-/// Puts the workspace back.
 pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = single(&store, chosen(&store, args.loop_name.as_deref(), around).await?).await?;

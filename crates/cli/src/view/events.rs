@@ -21,7 +21,6 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Starts writing.
     pub(crate) fn new() -> Self {
         let (sender, receiver) = channel::<Option<String>>();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -57,7 +56,6 @@ impl Events {
         }
     }
 
-    /// Takes a line.
     pub(crate) fn line(&self, line: String) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let _ = self.sender.send(Some(line));

@@ -38,16 +38,13 @@ const MAX_WAITING: usize = 256;
 pub(crate) enum Mode {
     /// Painted in place; standard error is a terminal.
     Painted,
-    /// One line for each change.
     Plain,
-    /// Not at all.
     Silent,
 }
 
 /// What the painting thread is told. The end is a message of its own: whoever tells may outlive the screen.
 enum Message {
     Update(Box<Update>),
-    /// A line of the log.
     Logged(String),
     End,
 }
@@ -60,7 +57,6 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Starts showing.
     pub(crate) fn new(mode: Mode) -> Self {
         let err = io::stderr();
         let look = Look::of(&err);

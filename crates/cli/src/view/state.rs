@@ -20,7 +20,6 @@ const SILENCE: Millis = Millis(60_000);
 /// What is known of the run.
 #[derive(Debug, Clone)]
 pub(super) struct View {
-    /// How it stands.
     pub(super) run: RunState,
     pub(super) objective: String,
     pub(super) opened_at: Timestamp,
@@ -49,14 +48,12 @@ pub(super) struct View {
     pub(super) verdict: Option<(bool, String)>,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recent {
     pub(super) failed: bool,
     pub(super) text: String,
 }
 
-/// What runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Doing {
     Agent { since: Timestamp },
@@ -87,7 +84,6 @@ impl View {
         }
     }
 
-    /// Takes one update in.
     pub(super) fn take(&mut self, what: &What, now: Timestamp) {
         match what {
             What::Recorded { state, deltas, .. } => self.record(state, deltas, now),

@@ -22,16 +22,20 @@ const WIDEST_GAUGE: usize = 30;
 #[derive(Debug, Clone)]
 pub(super) enum Row {
     /// What it is about, and for how long.
-    Head { title: String, elapsed: String },
-    /// A text with its name.
+    Head {
+        title: String,
+        elapsed: String,
+    },
     Field(&'static str, Line<'static>),
     /// As many names as fit, after a text.
     Names(&'static str, String, Vec<String>),
     /// What failed after each iteration.
     Failing(Vec<Option<u32>>),
     /// What is spent of what may be.
-    Cost { spent: Money, most: Money },
-    /// One of several that race.
+    Cost {
+        spent: Money,
+        most: Money,
+    },
     Candidate {
         number: u32,
         agent: String,
@@ -42,7 +46,6 @@ pub(super) enum Row {
         cost: String,
         style: Style,
     },
-    /// Something that happened.
     Recent(Recent),
 }
 

@@ -11,9 +11,7 @@ const MAX_NAME: usize = 64;
 /// One thing that is wrong with a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// It cannot be used at all.
     pub is_fatal: bool,
-    /// What is wrong, and what would be right.
     pub text: String,
 }
 

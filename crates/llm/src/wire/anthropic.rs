@@ -115,11 +115,9 @@ pub(super) struct Assembler {
 #[derive(Debug)]
 struct Block {
     index: u64,
-    /// As it began.
     raw: Value,
     /// What came for each of [`GROWING`] since.
     pieces: [String; GROWING.len()],
-    /// The arguments of a call, piece by piece.
     json: String,
 }
 

@@ -23,13 +23,10 @@ pub enum WireError {
     /// The provider reports an error in the place of an answer or of its rest.
     #[error("{message}")]
     Refused { message: String },
-    /// The stream ended before the answer did.
     #[error("the answer broke off")]
     Truncated,
-    /// What came is not what the format says.
     #[error("the answer cannot be understood: {0}")]
     Malformed(String),
-    /// There was no end to it.
     #[error("the answer is too large")]
     TooLarge,
 }
@@ -86,7 +83,6 @@ enum Parts {
 }
 
 impl Assembler {
-    /// For one answer.
     pub fn new(protocol: Protocol) -> Self {
         let format = match protocol {
             Protocol::AnthropicMessages => Parts::Anthropic(anthropic::Assembler::default()),

@@ -78,7 +78,6 @@ fn result(ToolResult { id, content, is_error }: &ToolResult) -> Value {
 pub(super) struct Assembler {
     /// Every item that is complete, by its place.
     items: Vec<(u64, Value)>,
-    /// How it ended.
     response: Option<Value>,
 }
 

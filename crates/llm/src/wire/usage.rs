@@ -9,20 +9,15 @@ use super::{anthropic, chat, number, responses, text};
 /// A format whose usage can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Anthropic Messages.
     Messages,
-    /// OpenAI Responses.
     Responses,
-    /// OpenAI Chat Completions.
     Chat,
-    /// Gemini.
     Gemini,
 }
 
 /// What one answer used, as far as its service has reported it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageSeen {
-    /// The model that answers, by the service's word.
     pub model: Option<String>,
     /// Its tokens; none where the service reported none.
     pub tokens: Option<Tokens>,
@@ -67,7 +62,6 @@ pub struct UsageReader {
 }
 
 impl UsageReader {
-    /// For one answer.
     pub fn new(format: Format) -> Self {
         Self { format, usage: Value::Null, seen: UsageSeen::default(), tier: String::new() }
     }

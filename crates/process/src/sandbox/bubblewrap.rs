@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::Network;
 use crate::wire::Jail;
 
-/// Who starts bubblewrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
     Root,

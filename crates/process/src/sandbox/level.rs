@@ -6,9 +6,7 @@ use std::path::PathBuf;
 /// What was found to work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
-    /// How files are protected.
     pub files: Files,
-    /// How the network is closed off.
     pub network: NetworkLevel,
     /// Whether files can be hidden from programs that may not read them.
     pub reads: ReadLevel,
@@ -23,10 +21,13 @@ pub enum Files {
         /// The version of the kernel's Landlock, which is applied on top.
         landlock: Option<u32>,
     },
-    /// By the kernel's Landlock.
-    Landlock { version: u32 },
+    Landlock {
+        version: u32,
+    },
     /// They are not.
-    Open { why: String },
+    Open {
+        why: String,
+    },
 }
 
 /// How the network is closed off from programs that are to have none.
@@ -34,9 +35,7 @@ pub enum Files {
 pub enum NetworkLevel {
     /// By a network of the tree's own, with a loopback and nothing else.
     Namespace,
-    /// It is not.
     Open {
-        /// Why nothing else works.
         why: String,
     },
 }
@@ -46,9 +45,7 @@ pub enum NetworkLevel {
 pub enum ReadLevel {
     /// By mounts that only the tree sees.
     Hidden,
-    /// They cannot.
     Open {
-        /// Why nothing else works.
         why: String,
     },
 }

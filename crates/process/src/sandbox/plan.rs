@@ -7,10 +7,8 @@ use crate::wire::Jail;
 /// Paths of a sandbox that cannot be had together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unenforceable {
-    /// The same path twice.
     #[error("{path} is listed as both hidden and writable: remove it from one of the lists")]
     Contradiction { path: PathBuf },
-    /// Landlock has no exceptions below what it allows.
     #[error(
         "{hidden} cannot be protected, because it is below {writable}, which the program may write: \
          move one of the two, or install bubblewrap"

@@ -16,11 +16,8 @@ use crate::error::Error;
 /// What a hook says of a turn.
 #[derive(Debug, Clone)]
 pub(crate) enum Turn {
-    /// The agent stopped.
     Stopped {
-        /// The session's records.
         transcript: Option<PathBuf>,
-        /// How far they were read.
         offsets: Offsets,
         /// When the turn before ended.
         since: Timestamp,

@@ -20,7 +20,6 @@ pub(crate) struct Certificate {
     pub(crate) objective_sha256: String,
     pub(crate) status: String,
     pub(crate) verified: bool,
-    /// What that is worth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) grade: Option<Grade>,
     /// Why, in words that may be worded differently later.
@@ -103,7 +102,6 @@ impl Certificate {
 #[serde(untagged)]
 pub(crate) enum CertifiedTripwire {
     Typed(Tripwire),
-    /// Of an older Ralph.
     Sentence(String),
 }
 

@@ -62,7 +62,6 @@ async fn entry(app: &App, id: RunId) -> Result<RunEntry, Refusal> {
     }
 }
 
-/// All of a loop.
 async fn view(app: &App, entry: &RunEntry) -> Result<RunView, Refusal> {
     let (run, _) = read_loop(app.store(), entry.id).await.map_err(Refusal::internal)?;
     let mut view = RunView::new(entry.id, &run);

@@ -25,13 +25,11 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 /// What a path is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// To look at it.
     Read,
     /// To change it: prohibited paths are refused.
     Write,
 }
 
-/// The workspace.
 pub(super) struct Root {
     fd: OwnedFd,
     prohibited: Matcher,
@@ -192,7 +190,6 @@ impl Root {
         Ok(fd)
     }
 
-    /// Where something open is.
     fn real_path(&self, fd: &OwnedFd) -> Result<PathBuf, Errno> {
         use std::os::unix::ffi::OsStringExt as _;
         let path = readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new())?;
@@ -276,15 +273,10 @@ impl Target {
 /// Why a path is not opened.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// It leads out of the workspace.
     Outside,
-    /// It belongs to git.
     Git,
-    /// It belongs to Ralph.
     Ralph,
-    /// This glob prohibits it.
     Prohibited(String),
-    /// The system says so.
     System(Errno),
 }
 

@@ -20,7 +20,6 @@ const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLO
 /// What to do with what git ignores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ignored {
-    /// Pass it by.
     Skip,
     Visit,
 }
@@ -29,7 +28,6 @@ pub(super) enum Ignored {
 pub(super) struct Entry<'a> {
     /// Relative to the folder that the walk began in.
     pub(super) path: &'a Path,
-    /// Whether it is an ordinary file.
     pub(super) is_file: bool,
     folder: &'a OwnedFd,
     name: &'a OsStr,

@@ -27,7 +27,6 @@ const MAX_LENGTH: usize = 256 * 1024;
 /// A text that the shell or another tool executes because of a command.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Expanded {
-    /// The text.
     pub text: String,
     /// The file that it was read in; the command itself has none.
     pub from: Option<String>,

@@ -3,7 +3,6 @@
 /// How deep values may be nested.
 const MAX_DEPTH: usize = 100;
 
-/// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Json {
     /// `null`, `true`, `false` or a number, as written.

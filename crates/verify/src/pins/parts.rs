@@ -14,7 +14,6 @@ use crate::pins::path;
 /// What became of the pinned parts of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parts {
-    /// All are there as they were.
     Untouched,
     /// Some are not.
     Tampered {
@@ -25,7 +24,6 @@ pub enum Parts {
     },
     /// The file is gone, and another that is new has all of them.
     Moved {
-        /// That file.
         to: String,
     },
     /// The file is gone and its pinned parts with it.
@@ -39,7 +37,6 @@ pub enum Parts {
 pub trait Others {
     /// Their paths, relative to the workspace.
     fn paths(&self) -> Vec<String>;
-    /// The content of one.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
 }
 

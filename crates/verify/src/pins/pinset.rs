@@ -59,7 +59,6 @@ pub fn allows(globs: &[String], path: &str) -> bool {
     covers(&matcher(globs), path)
 }
 
-/// The files that globs cover.
 pub(crate) fn covered<'f>(globs: &[&str], files: &'f [String]) -> impl Iterator<Item = &'f String> {
     let matcher = matcher(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
     files.iter().filter(move |file| covers(&matcher, file))

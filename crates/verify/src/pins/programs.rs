@@ -41,13 +41,9 @@ const MAX: usize = 300;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Program {
-    /// The word that leads to it.
     pub name: String,
-    /// The file, with all links followed.
     pub file: PathBuf,
-    /// The file's device.
     pub device: u64,
-    /// The file's inode.
     pub inode: u64,
     /// Its size in bytes.
     pub size: u64,

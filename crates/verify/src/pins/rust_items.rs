@@ -20,7 +20,6 @@ pub(crate) struct Item {
     pub(crate) code: Vec<String>,
     /// What is in a module that has its content here.
     pub(crate) module: Option<Module>,
-    /// Its node in the tree.
     pub(crate) node: usize,
 }
 
@@ -35,7 +34,6 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Reads a file.
     pub(crate) fn read(source: &Source<'_>) -> Self {
         Self::of(source, Source::ROOT, source.text.len())
     }

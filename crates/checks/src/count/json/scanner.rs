@@ -10,20 +10,15 @@ const MAX_DEPTH: usize = 64;
 /// A step on the way to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Into a member of an object.
     Key(String),
-    /// Into a list.
     Item,
 }
 
 /// What was just completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
-    /// The name of a member.
     Key,
-    /// A value that is a text.
     Text,
-    /// An object or a list.
     End,
 }
 
@@ -35,7 +30,6 @@ pub(super) struct Broken<'a>(pub(super) &'a str);
 pub(super) struct Scanner {
     /// The way to the value that is being read, without the outermost object itself.
     path: Vec<Step>,
-    /// Open objects and lists.
     open: Vec<Container>,
     state: State,
     text: String,
@@ -49,12 +43,10 @@ enum Container {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// A value comes.
     #[default]
     Value,
     /// A value or the end of a list comes.
     FirstValue,
-    /// The name of a member comes.
     Key,
     /// The name of a member or the end of an object comes.
     FirstKey,

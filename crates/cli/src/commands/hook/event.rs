@@ -7,7 +7,6 @@ use serde_json::Value;
 /// Which event it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The agent stops.
     Stop,
     /// The agent is about to summarise its context.
     PreCompact,
@@ -15,20 +14,15 @@ pub(super) enum Kind {
     SessionStart,
     /// The agent is about to call a tool.
     PreToolUse,
-    /// One that nothing is done about.
     Other,
 }
 
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) kind: Kind,
-    /// The session's id.
     pub(super) session: String,
-    /// The session's records.
     pub(super) transcript: Option<PathBuf>,
-    /// Where the agent is.
     pub(super) folder: Option<PathBuf>,
-    /// What the tool is called with.
     pub(super) tool_input: Value,
     /// The agent works because an earlier stop was blocked.
     pub(super) is_blocked: bool,

@@ -16,7 +16,6 @@ pub(crate) struct FollowedLoop<'a> {
     store: &'a StoreHandle,
     loop_id: LoopId,
     changes: Changes,
-    /// What the listing has.
     entry: RunEntry,
     fold: RunFold,
     seq: Seq,

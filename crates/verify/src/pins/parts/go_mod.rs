@@ -6,7 +6,6 @@ use super::{Parts, verdict};
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Replacement {
     module: String,
-    /// Everything of it, with single blanks.
     line: String,
 }
 
