@@ -14,16 +14,16 @@ use ralph_verify::pins::Expanded;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Packages that are watched, files of one that are looked at, and bytes of one that are read.
+/// Packages that are watched, files of one that are looked at, and bytes of all that are read before a loop starts.
 const MAX_PACKAGES: usize = 2000;
 const MAX_FILES: usize = 20_000;
-const MAX_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A package as it was: what its files look like from outside, and what is in them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Package {
     metadata: String,
-    /// None where it is too large to be read.
+    /// None where reading it would delay the start: its metadata decides alone.
     content: Option<String>,
 }
 
@@ -33,9 +33,13 @@ pub(crate) type Packages = BTreeMap<PathBuf, Package>;
 /// The packages that checks load from outside of the workspace and that an agent may write, as they are now.
 pub(crate) fn packages(config: &LoopConfig, environment: &[(OsString, OsString)], texts: &[Expanded]) -> Packages {
     let all = Places { config, environment, root: PathBuf::from(&config.workspace) }.packages(texts);
+    let mut room = MAX_BYTES;
     let known = all.into_iter().take(MAX_PACKAGES);
     known
-        .filter_map(|path| Some((path.clone(), Package { metadata: metadata(&path)?, content: content(&path) })))
+        .filter_map(|path| {
+            let package = Package { metadata: metadata(&path)?, content: content(&path, &mut room) };
+            Some((path, package))
+        })
         .collect()
 }
 
@@ -43,7 +47,7 @@ pub(crate) fn packages(config: &LoopConfig, environment: &[(OsString, OsString)]
 pub(crate) fn changed(packages: &Packages) -> Vec<PathBuf> {
     let is_changed = |(path, before): &(&PathBuf, &Package)| {
         metadata(path).as_ref() != Some(&before.metadata)
-            && (before.content.is_none() || content(path) != before.content)
+            && (before.content.is_none() || content(path, &mut { MAX_BYTES }) != before.content)
     };
     let mut changed: Vec<PathBuf> = packages.iter().filter(is_changed).map(|(path, _)| path.clone()).collect();
     let folders: BTreeSet<&Path> = packages.keys().filter_map(|path| path.parent()).collect();
@@ -220,13 +224,11 @@ fn metadata(package: &Path) -> Option<String> {
     Some(text(hash))
 }
 
-/// What is in the files of a package; nothing where that is too much, or cannot be read.
-fn content(package: &Path) -> Option<String> {
+/// What is in the files of a package; nothing where there is no room for so much, or where it cannot be read.
+fn content(package: &Path, room: &mut u64) -> Option<String> {
     let files = files(package)?;
     let sizes = files.iter().map(|file| fs::symlink_metadata(file).map_or(0, |about| about.size()));
-    if sizes.sum::<u64>() > MAX_BYTES {
-        return None;
-    }
+    *room = room.checked_sub(sizes.sum::<u64>())?;
     let mut hash = Sha256::new();
     for file in files {
         hash.update(file.as_os_str().as_bytes());
