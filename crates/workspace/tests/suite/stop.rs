@@ -108,7 +108,7 @@ fn a_commit_is_stopped_before_it_moves_the_branch() {
     let mut busy = Busy::new();
     let from = busy.workspace.snapshot(id(), "start").unwrap().tree;
     for number in 0..3000 {
-        busy.fixture.write(&format!("many/{number}"), &number.to_string());
+        busy.fixture.write(format!("many/{number}"), number.to_string());
     }
     let to = busy.workspace.snapshot(id(), "end").unwrap().tree;
     let repository = busy.fixture.repo();
