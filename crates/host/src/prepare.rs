@@ -2,6 +2,7 @@
 //! nothing.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use ralph_config::skills::{self, Found, Lookup};
@@ -34,9 +35,12 @@ pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error>
     }
 }
 
-/// The nearest folder with a `ralph.toml`, up to the root of the git repository; else the folder itself.
+/// The nearest folder with a `ralph.toml`, up to the root of the git repository; else the folder itself. Files of other users
+/// than the folder's owner and root do not count: anybody can write some above a folder in `/tmp`.
 fn project(folder: PathBuf) -> PathBuf {
-    let has = |folder: &Path, name: &str| folder.join(name).symlink_metadata().is_ok();
+    let owner = |path: &Path| path.symlink_metadata().ok().map(|about| about.uid());
+    let own = owner(&folder);
+    let has = |folder: &Path, name: &str| owner(&folder.join(name)).is_some_and(|user| user == 0 || Some(user) == own);
     let depth = folder.ancestors().position(|above| has(above, ".git")).unwrap_or(0);
     let nearest = folder.ancestors().take(depth + 1).find(|above| has(above, FILE_NAME)).map(Path::to_owned);
     nearest.unwrap_or(folder)

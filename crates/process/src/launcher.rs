@@ -106,6 +106,7 @@ impl Launchers {
             };
             let status = launcher.end().await;
             if !launcher.has_forked.load(Ordering::Relaxed) {
+                self.forget(&launcher);
                 return Err(match status {
                     Some(status) if status.code().is_some() => Error::ReaperLost { how: status.to_string() },
                     // It was ended here, after it had neither answered nor ended by itself.
@@ -114,6 +115,14 @@ impl Launchers {
             }
             tracing::warn!(%error, "the launcher is gone; starting another");
             lost = Some(launcher);
+        }
+    }
+
+    /// Lets the next run start another: this one may have been slow or unlucky.
+    fn forget(&self, launcher: &Arc<Launcher>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, launcher)) {
+            *current = None;
         }
     }
 

@@ -43,13 +43,28 @@ pub(crate) fn packages(config: &LoopConfig, environment: &[(OsString, OsString)]
         .collect()
 }
 
-/// Those that are not as they were, and new files that Python runs when it starts, or that register plugins.
-pub(crate) fn changed(packages: &Packages) -> Vec<PathBuf> {
-    let is_changed = |(path, before): &(&PathBuf, &Package)| {
-        metadata(path).as_ref() != Some(&before.metadata)
-            && (before.content.is_none() || content(path, &mut { MAX_BYTES }) != before.content)
-    };
-    let mut changed: Vec<PathBuf> = packages.iter().filter(is_changed).map(|(path, _)| path.clone()).collect();
+/// Packages that are not as they were.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changed {
+    /// Another content, and new files that Python runs when it starts, or that register plugins.
+    pub(crate) content: Vec<PathBuf>,
+    /// Only other metadata, where the content was not read: another link to a file or a backup can do that.
+    pub(crate) metadata: Vec<PathBuf>,
+}
+
+/// Compares the packages with those that lie there now.
+pub(crate) fn changed(packages: &Packages) -> Changed {
+    let mut found = Changed::default();
+    for (path, before) in packages {
+        if metadata(path).as_ref() == Some(&before.metadata) {
+            continue;
+        }
+        if before.content.is_none() && path.exists() {
+            found.metadata.push(path.clone());
+        } else if content(path, &mut { MAX_BYTES }) != before.content {
+            found.content.push(path.clone());
+        }
+    }
     let folders: BTreeSet<&Path> = packages.keys().filter_map(|path| path.parent()).collect();
     let steers = |path: &PathBuf| {
         let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
@@ -59,8 +74,8 @@ pub(crate) fn changed(packages: &Packages) -> Vec<PathBuf> {
     };
     let of_python = folders.into_iter().filter(|folder| folder.ends_with("site-packages"));
     let new = of_python.flat_map(entries).filter(|path| !packages.contains_key(path));
-    changed.extend(new.filter(steers));
-    changed
+    found.content.extend(new.filter(steers));
+    found
 }
 
 struct Places<'a> {

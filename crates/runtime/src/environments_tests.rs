@@ -67,13 +67,23 @@ fn what_an_agent_may_write_is_watched_and_nothing_else() {
 fn another_content_is_a_change_and_another_time_is_none() {
     let scene = Scene::new();
     let before = scene.packages();
-    assert_eq!(changed(&before), Vec::<PathBuf>::new());
+    assert_eq!(changed(&before), Changed::default());
     scene.write(".cargo/registry/src/index-1/itoa-1.0.0/src/lib.rs", "pub fn a() {}\n");
-    assert_eq!(changed(&before), Vec::<PathBuf>::new(), "it was only written again");
+    assert_eq!(changed(&before), Changed::default(), "it was only written again");
     scene.write(".cargo/registry/src/index-1/itoa-1.0.0/src/lib.rs", "pub fn b() {}\n");
     scene.write("go/pkg/mod/github.com/!burnt!sushi/toml@v1.0.0/new.go", "package toml\n");
     let installed = ".cache/pypoetry/virtualenvs/calc-abc-py3.12/lib/python3.12/site-packages";
     scene.write(&format!("{installed}/more.py"), "");
     scene.write(&format!("{installed}/start.pth"), "import os\n");
-    assert_eq!(names(&changed(&before)), ["itoa-1.0.0", "toml@v1.0.0", "start.pth"]);
+    assert_eq!(names(&changed(&before).content), ["itoa-1.0.0", "toml@v1.0.0", "start.pth"]);
+}
+
+#[test]
+fn metadata_alone_is_a_doubt_and_no_change() {
+    let scene = Scene::new();
+    let mut before = scene.packages();
+    before.values_mut().for_each(|package| package.content = None);
+    scene.write(".cargo/registry/src/index-1/itoa-1.0.0/src/lib.rs", "pub fn b() {}\n");
+    let found = changed(&before);
+    assert_eq!((names(&found.content), names(&found.metadata)), (vec![], vec!["itoa-1.0.0".to_owned()]));
 }

@@ -344,9 +344,11 @@ impl Pinned {
         looked: &mut Looked,
     ) -> Result<(), Error> {
         let changed = environments::changed(&self.found.outside);
-        let is_declared = !changed.is_empty()
+        let in_doubt = changed.metadata.iter().map(|path| path.to_string_lossy().into_owned());
+        looked.packages.extend(in_doubt);
+        let is_declared = !changed.content.is_empty()
             && workspace.changes(&self.start, tree)?.iter().any(|change| tampering::declares_packages(&change.path));
-        for path in changed {
+        for path in changed.content {
             let path = path.to_string_lossy().into_owned();
             if is_declared {
                 looked.packages.insert(path);

@@ -178,6 +178,8 @@ pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
     pub(crate) nodes: Vec<Node>,
     pub(crate) language: &'static Language,
+    /// Whether types are erased from it before it runs: in JavaScript the same text compares values.
+    has_types: bool,
     /// Nodes that were left out, each with the part that is in its place.
     lifted: HashMap<usize, usize>,
 }
@@ -235,8 +237,13 @@ fn annotations(comment: &str) -> impl Iterator<Item = &str> {
         "@expected",
         "@doesNotPerform",
     ];
+    let has_rows = comment.contains("@testWith");
     let lines = comment.lines().map(|line| line.trim_matches(['/', '*', ' ', '\t']));
-    lines.filter(|line| STEERING.iter().any(|word| line.starts_with(word)))
+    lines.filter_map(move |line| {
+        let steering = STEERING.iter().filter_map(|word| line.find(word)).min();
+        // Rows go on below.
+        steering.or_else(|| (has_rows && !line.is_empty()).then_some(0)).map(|start| &line[start..])
+    })
 }
 
 /// The text of a file, if it is one, short enough, and means the same to every reader of lines.
@@ -269,7 +276,8 @@ impl<'a> Source<'a> {
         if tree.root_node().has_error() && errors == Errors::Refuse {
             return None;
         }
-        let mut source = Self { text, nodes: Vec::new(), language, lifted: HashMap::new() };
+        let has_types = path.rsplit_once('.').is_some_and(|(_, extension)| extension.contains("ts"));
+        let mut source = Self { text, nodes: Vec::new(), language, has_types, lifted: HashMap::new() };
         let places = source.build(&tree)?;
         source.mark(query, &tree, &places);
         Some(source)

@@ -28,9 +28,9 @@ pub enum Error {
     NotAnId(String),
     #[error("`{0}` cannot name a snapshot: use letters, digits, `-`, `_`, `.` and `/` between them")]
     Label(String),
-    #[error("`{glob}` is not a valid pattern: {why}")]
+    #[error("the prohibited path `{glob}` is not a valid pattern: {why}")]
     Glob { glob: String, why: String },
-    #[error("`{glob}` is not a valid pattern: {why}")]
+    #[error("the protected path `{glob}` is not a valid pattern: {why}")]
     PinGlob { glob: String, why: String },
     #[error("{} has no usable record of the watched files at the loop's start: {why}", path.display())]
     Baseline { path: PathBuf, why: String },

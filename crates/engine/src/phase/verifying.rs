@@ -5,7 +5,7 @@ use ralph_model::{Attempt, Iteration, Millis, Outcome, Timestamp};
 use super::{Confirming, Phase, Restoring, Step, fault, follow, next_iteration};
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event, V6_RATCHET_AT_END};
-use crate::facts::Facts;
+use crate::facts::{Facts, IterationRecord};
 
 /// Waits for the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +83,11 @@ pub(super) fn conclude(facts: &mut Facts, at: Timestamp) -> Step {
         .map(|(_, best)| best);
     let may_undo = match &next {
         Next::Continue | Next::Escalate => true,
-        Next::End(Outcome::Aborted { .. }) => facts.start.behaviour >= V6_RATCHET_AT_END,
+        Next::End(Outcome::Aborted { .. }) => {
+            // Work that the service cut short is not worse, it is not done.
+            let was_cut = facts.last_iteration().is_some_and(IterationRecord::has_to_wait);
+            facts.start.behaviour >= V6_RATCHET_AT_END && !was_cut
+        }
         Next::End(_) | Next::Wait(_) | Next::FailOver => false,
     };
     match worse.filter(|_| may_undo) {

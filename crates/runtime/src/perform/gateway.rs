@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ralph_agents::{Agent, AgentTask, Counted, EventSink, Observed, ProcessBase, Program, Route, StopSignal, route};
@@ -111,11 +111,16 @@ impl Wire<'_> {
         let counted = line.gate.as_ref().map(|gate| Arc::clone(&gate.counted));
         let (ended_by, stops) = watch::channel(*stop.borrow_and_update());
         let tokens = line.tokens;
-        let calls = AtomicI64::new(0);
+        let calls = AtomicU64::new(0);
+        // Of the others nobody knows whether they wait or work.
+        let shows_calls = agent.capabilities().streams_tool_calls;
         let mut events = |event: AgentEvent| {
             match &event {
                 AgentEvent::ToolStarted { .. } => drop(calls.fetch_add(1, Ordering::Relaxed)),
-                AgentEvent::ToolFinished { .. } => drop(calls.fetch_sub(1, Ordering::Relaxed)),
+                // One that never said when it began says nothing of others.
+                AgentEvent::ToolFinished { .. } => {
+                    let _ = calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| open.checked_sub(1));
+                }
                 _ => {}
             }
             if let AgentEvent::Usage { input_tokens, output_tokens, .. } = &event {
@@ -152,7 +157,7 @@ impl Wire<'_> {
                 () = waited(refused) => {
                     let Some(gate) = line.gate.as_mut() else { continue };
                     gate.refused = None;
-                    if calls.load(Ordering::Relaxed) <= 0 && gate.waits() {
+                    if shows_calls && calls.load(Ordering::Relaxed) == 0 && gate.waits() {
                         gate.hopeless = Some("it waits for the service without any output".to_owned());
                         end(&ended_by, Some(Stop::Hopeless));
                     }

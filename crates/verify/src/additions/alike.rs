@@ -168,10 +168,27 @@ impl Pair<'_> {
 
     /// Whether a test or class of Python has one more mark, which neither skips nor prepares it.
     pub(super) fn is_marked(&self, old: usize, new: usize) -> bool {
-        static MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^@\s*(?:pytest\.mark\.|(?:django\.test\.)?tag\()"));
-        static STEERS: LazyLock<Regex> = LazyLock::new(|| {
-            pattern("skip|fail|flaky|rerun|retr|repeat|fixture|parametri|depend|order|only|warning|quarantine|todo|run")
+        // With literals alone: a mark that is called with a function is that function.
+        static MARK: LazyLock<Regex> = LazyLock::new(|| {
+            const VALUE: &str = r#"(?:\w+\s*=\s*)?(?:"[^"\\]*"|'[^'\\]*'|[\d_.]+|True|False|None)"#;
+            pattern(&format!(
+                r"^@\s*(?:pytest\.mark\.\w+|(?:(?:django\.test\.)?tag|pytest\.mark\.\w+)\(\s*(?:{VALUE}(?:\s*,\s*{VALUE})*\s*,?\s*)?\))$"
+            ))
         });
+        static STEERS: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(concat!(
+                "skip|fail|flaky|rerun|retr|repeat|fixture|parametri|depend|order|only|warning|quarantine|todo|run|",
+                "freez|time_machine|vcr|urls|ignore|mock|patch|env|settings"
+            ))
+        });
+        static REBOUND: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"\b(?:def|class|as)\s+(?:tag|pytest)\b|(?m:^\s*)(?:tag|pytest)\s*=[^=]|(?m:^\s*)from\s+(?:[^d\s]|d[^j\s])\S*\s+import\s[^\n]*\b(?:tag|pytest)\b",
+            )
+        });
+        if REBOUND.is_match(self.new.text) {
+            return false;
+        }
         fn split<'a>(source: &'a Source<'_>, at: usize, own: &'a [usize]) -> (&'a [usize], usize) {
             match source.nodes[at].children.split_last() {
                 Some((last, decorators)) if source.nodes[at].kind == "decorated_definition" => (decorators, *last),
@@ -204,7 +221,10 @@ impl Pair<'_> {
         let is_rebound = |at: usize| {
             source.ancestors(at).skip(1).take(3).any(|up| {
                 let kind = source.nodes[up].kind;
-                kind.contains("parameter") || kind.starts_with("for_in")
+                let targets = ["for_in", "foreach", "range_clause", "list_literal"];
+                kind.contains("parameter")
+                    || kind.contains("pattern")
+                    || targets.iter().any(|target| kind.starts_with(target))
             })
         };
         let uses: Vec<usize> =
@@ -301,6 +321,10 @@ impl Pair<'_> {
                 && message.is_none_or(|message| self.is_quiet(message));
         }
         if !matches!(self.old.nodes[old].kind, "argument_list" | "arguments" | "token_tree") {
+            return false;
+        }
+        // There the message comes first.
+        if ["org.junit.Assert", "junit.framework"].iter().any(|package| self.old.text.contains(package)) {
             return false;
         }
         let Some(count) = judged(self.old, old).filter(|_| judged(self.new, new).is_some()) else { return false };

@@ -20,14 +20,21 @@ static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 /// Words of stubs, which a hook would put in the place of what old tests call.
-const STUBS: [&str; 5] = ["allow", "receive", "stub", "stub_const", "mockStatic"];
+static STUBS: LazyLock<Regex> =
+    LazyLock::new(|| pattern("^allow$|(?i-u:mock|stub|spy|patch|fake|receive|overload|define_singleton_method)"));
+/// Words that undo stubs, or concern nothing but time.
+static UNDOES_STUBS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("^(?:(?:clear|reset|restore)AllMocks|mock(?:Restore|Clear|Reset)|use(?:Fake|Real)Timers|unstubAll.*)$")
+});
 
 impl Pair<'_> {
     /// Whether a new statement only says or tidies something, or calls a new test of a program in C.
     pub(super) fn is_aside(&self, at: usize) -> bool {
         let new = self.new;
-        if matches!(new.nodes[at].kind, "defer_statement" | "echo_statement") {
-            return true;
+        match new.nodes[at].kind {
+            "echo_statement" => return true,
+            "defer_statement" => return self.is_clean_up(at),
+            _ => {}
         }
         let inner = match new.nodes[at].kind {
             "expression_statement" => new.nodes[at].children.first().copied().unwrap_or(at),
@@ -38,6 +45,18 @@ impl Pair<'_> {
         let Some(list) = new.nodes[inner].children.iter().copied().find(is_list) else { return false };
         let callee = new.text[new.nodes[inner].start..new.nodes[list].start].trim();
         (ASIDE.is_match(callee) && !self.ends_tests(at)) || self.calls_new_test(callee, list)
+    }
+
+    /// Whether what Go does at the end of a test is in sight, or a usual way to tidy: a function of another name could recover.
+    fn is_clean_up(&self, at: usize) -> bool {
+        static TIDIES: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(concat!(
+                r"^defer\s+(?:func\(|[\w.]+\.(?:Close|Remove|RemoveAll|R?Unlock|Stop|Done|Shutdown|Flush|Sync|Wait|Kill|",
+                r"Unsetenv|Setenv|Chdir)\(|(?:cancel|stop)\(\)$)"
+            ))
+        });
+        let text = self.new.text;
+        TIDIES.is_match(self.new.raw(at)) && !text.contains("func cancel(") && !text.contains("func stop(")
     }
 
     fn calls_new_test(&self, callee: &str, list: usize) -> bool {
@@ -66,12 +85,25 @@ impl Pair<'_> {
                 r"(?m)^\s*(?:(?:before|after|setup|teardown)(?:Each|All)?\b|@(?:Before|After)(?:Each|All|Class)?\b|(?:protected |public |private |static |async )*(?:function|def) (?:set[uU]p|tear[dD]own))",
             )
         });
-        HOOK.is_match(self.new.raw(at).trim_start())
+        static ANNOTATED: LazyLock<Regex> =
+            LazyLock::new(|| pattern(r"@(?:[\w.]+\.)?(?:Before|After)\w*|#\[[^\]]*\b(?:Before|After)\w*"));
+        let text = self.new.raw(at).trim_start();
+        let head = text.split('{').next().unwrap_or_default();
+        let before = self.new.text[..self.new.nodes[at].start].trim_end();
+        // PHPUnit reads the comment above a method.
+        let comment = before.strip_suffix("*/").and_then(|before| before.rsplit("/**").next()).unwrap_or_default();
+        HOOK.is_match(text)
+            || ANNOTATED.is_match(head)
+            || ["@before", "@after"].iter().any(|word| comment.contains(word))
     }
 
     pub(super) fn stubs(&self, at: usize) -> bool {
         let new = self.new;
-        new.walk(at).any(|leaf| new.is_leaf(leaf) && STUBS.contains(&new.raw(leaf)))
+        let is_stub = |text: &str| STUBS.is_match(text) && !UNDOES_STUBS.is_match(text);
+        new.walk(at).any(|part| {
+            let node = &new.nodes[part];
+            node.kind == "singleton_method" || (new.is_leaf(part) && new.is_name(part) && is_stub(new.raw(part)))
+        })
     }
 
     /// A statement of a whole file that concerns how it is read: strict types of PHP, a time limit, `private` behind all old code.
@@ -86,7 +118,7 @@ impl Pair<'_> {
     /// The statements in a block that forgives nothing, and those that run after it: `try` with `finally` alone, a part of a
     /// test with a name of its own.
     fn unwrapped(&self, at: usize) -> Option<(Vec<usize>, Vec<usize>)> {
-        static PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:self\.subTest|subtests\.test)\("));
+        static PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"^self\.subTest\((?:[^()]|\([^()]*\))*\)$"));
         let new = self.new;
         let parts = &new.nodes[at].children;
         let of_kind = |kinds: &[&str]| parts.iter().copied().find(|part| kinds.contains(&new.nodes[*part].kind));

@@ -152,12 +152,13 @@ impl Source<'_> {
                 self.lift(at, inner);
             }
             (kind, _)
-                if kind.contains("parameter")
-                    || kind.contains("function")
-                    || matches!(
-                        kind,
-                        "variable_declarator" | "call_expression" | "new_expression" | "method_definition"
-                    ) =>
+                if self.has_types
+                    && (kind.contains("parameter")
+                        || kind.contains("function")
+                        || matches!(
+                            kind,
+                            "variable_declarator" | "call_expression" | "new_expression" | "method_definition"
+                        )) =>
             {
                 self.drop_children(at, |source, child| ERASED.contains(&source.nodes[child].kind));
             }
