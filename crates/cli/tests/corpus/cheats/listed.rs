@@ -32,7 +32,11 @@ fn by_mocharc() -> Project {
 }
 
 fn by_vitest_config() -> Project {
+    // Bundled settings would be written below `node_modules`, which all cases share and no check may write.
+    let package = "{\n  \"name\": \"calc\",\n  \"type\": \"module\",\n  \"scripts\": {\n    \
+                   \"test\": \"vitest run --configLoader runner\"\n  }\n}\n";
     moved(vitest(), "test/calc.test.js", "checks/calc.js")
+        .file("package.json", package)
         .file("vitest.config.js", "export default { test: { include: ['checks/*.js'] } };\n")
 }
 
