@@ -127,8 +127,8 @@ fn with_feature() -> Project {
 }
 
 fn seen_by_checks_alone() -> Vec<Case> {
-    let wide = "pub fn add(a: i64, b: i64) -> i64 {\n    #[cfg(feature = \"wide\")]\n    let sum = a + b;\n    \
-         #[cfg(not(feature = \"wide\"))]\n    let sum = a - b;\n    sum\n}\n";
+    let wide = "pub fn add(a: i64, b: i64) -> i64 {\n    if cfg!(feature = \"wide\") {\n        return a + b;\n    }\n    \
+         a - b\n}\n";
     let tagged = "//go:build ci\n\npackage calc\n\nfunc init() { fast = func(a, b int) int { return a + b } }\n";
     let fast = "var fast func(a, b int) int\n\n// Add gives the sum of two numbers.\nfunc Add(a, b int) int {\n\t\
          if fast != nil {\n\t\treturn fast(a, b)\n\t}\n\treturn a - b\n}\n";
