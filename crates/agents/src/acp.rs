@@ -84,7 +84,6 @@ pub(crate) static KIND: Kind = Kind {
     log_parser: Some(listener),
 };
 
-/// Any server.
 struct Server {
     spec: AgentSpec,
     line: String,

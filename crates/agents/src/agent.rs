@@ -29,10 +29,8 @@ pub type EventSink<'a> = &'a mut (dyn FnMut(AgentEvent) + Send);
 /// Says that the run has to end, and why.
 pub type StopSignal = watch::Receiver<Option<Stop>>;
 
-/// A run that is under way.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<Observed, Error>> + Send + 'a>>;
 
-/// One piece of work for an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentTask {
     pub delegation: Delegation,

@@ -79,7 +79,6 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     })
 }
 
-/// A program with its arguments.
 struct Arguments(Vec<OsString>);
 
 impl Arguments {
@@ -142,7 +141,6 @@ fn user_settings(request: &Request<'_>) -> Option<String> {
     read_plain(&folder.join("settings.json"), Links::Follow, MAX_BYTES).ok()
 }
 
-/// The parser of one run.
 pub(crate) fn parser(confinement: Confinement) -> Box<dyn Parser> {
     Box::new(Claude::new(confinement))
 }

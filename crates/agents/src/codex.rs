@@ -37,7 +37,6 @@ pub(crate) enum Guard {
     Own,
 }
 
-/// How Codex is called for this request.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Invocation {
     let guard = if request.base.is_confined() { Guard::Outer } else { Guard::Own };
     let mut line = Line(vec![program.into()]);
@@ -89,7 +88,6 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     }
 }
 
-/// Reads what Codex prints.
 pub(crate) fn parser(guard: Guard) -> Box<dyn Parser> {
     Box::new(events::Codex::new(guard))
 }

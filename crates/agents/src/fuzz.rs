@@ -17,22 +17,18 @@ pub fn acp(bytes: &[u8]) {
     read(bytes, acp::listener(), "stopReason");
 }
 
-/// Claude Code.
 pub fn claude(bytes: &[u8]) {
     read(bytes, claude::parser(claude::Confinement::None), "result");
 }
 
-/// Codex.
 pub fn codex(bytes: &[u8]) {
     read(bytes, codex::parser(codex::Guard::Outer), "turn.completed");
 }
 
-/// Gemini CLI.
 pub fn gemini(bytes: &[u8]) {
     read(bytes, gemini::parser(Path::new(""), None), "result");
 }
 
-/// OpenCode.
 pub fn opencode(bytes: &[u8]) {
     read(bytes, opencode::parser(None), "step_finish");
 }

@@ -3,7 +3,6 @@
 /// Bytes of a line. Longer ones hold a file or an image, which is not read here.
 pub(crate) const MAX: usize = 8 * 1024 * 1024;
 
-/// The lines of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     open: String,

@@ -117,7 +117,6 @@ impl Meter {
         self.unpriced().into_iter().next().filter(|_| !has_own)
     }
 
-    /// Whether a model has a price.
     pub(crate) fn has_price(&self, model: &str) -> bool {
         self.prices.of(model).is_some()
     }
@@ -248,7 +247,6 @@ impl Meter {
     }
 }
 
-/// Adds to the sum of the same model.
 fn add(sums: &mut Vec<Spent>, spent: Spent) {
     let known = sums.iter().position(|sum| sum.model == spent.model);
     let full = (sums.len() == MAX_MODELS).then_some(MAX_MODELS - 1);

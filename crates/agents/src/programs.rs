@@ -11,21 +11,17 @@ use crate::request::Request;
 
 /// Finds code from the workspace and the home folder.
 type FindCode = fn(&Path, Option<&Path>) -> Option<PathBuf>;
-/// The variables of an agent for a request.
 type Variables = fn(&AgentSpec, &Request<'_>) -> Vec<(OsString, OsString)>;
 /// More words for the command line of an agent.
 type Words = fn(&AgentSpec, &Request<'_>) -> Vec<OsString>;
 
-/// What is known about one program.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
     /// The kind, and the usual name of the program.
     pub name: &'static str,
     /// What people call it.
     pub title: &'static str,
-    /// A command that installs it.
     pub install: &'static str,
-    /// How to log in.
     pub login: &'static str,
     /// How to get credit, where it is known.
     pub credit: Option<&'static str>,
@@ -117,7 +113,6 @@ impl Program {
         self.clouds.iter().any(|(switch, families)| belongs(families) && is_set(switch))
     }
 
-    /// Whether a variable is the program's own.
     pub fn owns(&self, variable: &str) -> bool {
         self.variables.contains(&variable)
             || self.keys.contains(&variable)

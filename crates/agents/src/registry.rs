@@ -15,7 +15,6 @@ use crate::{acp, claude, codex, command, gemini, native, opencode, session};
 static KINDS: [&Kind; 7] =
     [&claude::KIND, &codex::KIND, &opencode::KIND, &gemini::KIND, &acp::KIND, &command::KIND, &native::KIND];
 
-/// Makes an agent of a kind.
 pub(crate) type Build = fn(&'static Kind, AgentSpec, AgentServices) -> Result<Box<dyn Agent>, Error>;
 
 /// How a program is called for a run.
@@ -36,7 +35,6 @@ pub struct Kind {
     pub(crate) log_parser: Option<fn() -> Box<dyn Parser>>,
 }
 
-/// What a configuration has to name for an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// A program, which has a usual name.

@@ -14,15 +14,12 @@ use ralph_text::Redactor;
 use crate::agent::AgentTask;
 use crate::mcp_server::McpServer;
 
-/// What agents are built with.
 #[derive(Debug, Clone)]
 pub struct AgentServices {
     pub supervisor: Arc<Supervisor>,
-    /// Where and how a process of the agent runs.
     pub base: ProcessBase,
 }
 
-/// Where and how the process of one run of an agent runs.
 #[derive(Debug, Clone)]
 pub struct ProcessBase {
     pub directory: PathBuf,
@@ -45,11 +42,9 @@ pub struct ProcessBase {
     pub mcp_server: Option<McpServer>,
     /// Whether the run's requests are counted on their way to the service.
     pub counted: Arc<Counted>,
-    /// The time now.
     pub now: fn() -> Timestamp,
 }
 
-/// A task for a process.
 #[derive(Debug, Clone)]
 pub(crate) struct Request<'a> {
     pub(crate) prompt: &'a str,
@@ -91,7 +86,6 @@ impl ProcessBase {
         self.sandbox.as_ref().is_some_and(|sandbox| !matches!(sandbox.level.files, Files::Open { .. }))
     }
 
-    /// A variable of the agent's environment.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         // The last one counts, as if they were set one after the other.
         self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
@@ -138,7 +132,6 @@ impl<'a> Request<'a> {
         Self { prompt: &task.prompt, budget: task.budget, timeout: task.timeout, base }
     }
 
-    /// What is run for this request.
     pub(crate) fn into_spec(
         self,
         program: Vec<OsString>,
@@ -164,7 +157,6 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What was observed of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     pub ended: Ended,
@@ -172,7 +164,6 @@ pub struct Observed {
     pub evidence: Vec<ToolEvidence>,
     /// It has no event stream; only its end and the changed files can be judged.
     pub opaque: bool,
-    /// Its last message.
     pub final_message: String,
     pub escalation: Option<String>,
     pub faults: Vec<Fault>,

@@ -28,7 +28,6 @@ pub enum Route {
 pub struct Service {
     /// Its address, as the agent would have it.
     pub base: String,
-    /// The key.
     pub key: String,
     settings: Settings,
 }
@@ -92,7 +91,6 @@ pub fn has_key_in_settings(program: &Program, environment: &[(OsString, OsString
     }
 }
 
-/// The environment of an agent.
 struct Found<'a> {
     environment: &'a [(OsString, OsString)],
 }

@@ -229,7 +229,6 @@ fn scratch(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |source| Error::Scratch { path, source }
 }
 
-/// The records of the subagents of a session.
 fn subagents(transcript: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(transcript.with_extension("").join("subagents")).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_record(path)).collect();
@@ -258,7 +257,6 @@ fn rest_of(path: &Path, offset: u64) -> Option<(u64, Vec<u8>)> {
     Some((skipped, bytes))
 }
 
-/// Whether an answer is the one that this message ends with.
 fn ends_with(message: &str, answer: &Value) -> bool {
     let blocks = answer["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts = blocks.iter().filter_map(|block| block["text"].as_str()).map(str::trim);

@@ -271,7 +271,6 @@ pub(crate) fn ask(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) 
     });
 }
 
-/// Passes requests to stop on.
 pub(crate) async fn pass_on(
     mut stop: watch::Receiver<Option<Stop>>,
     ended_by: &watch::Sender<Option<Stop>>,

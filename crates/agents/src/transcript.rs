@@ -24,10 +24,8 @@ const MAX_SUMMARY: usize = 240;
 /// Retries in a row, with nothing in between, after which the next one is not awaited.
 const MAX_RETRIES: u32 = 40;
 
-/// How a tool call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CallEnd {
-    /// It worked.
     Done,
     /// It did not, with its own words.
     Failed(String),
@@ -40,7 +38,6 @@ pub(crate) enum CallEnd {
 pub(crate) enum Terminal {
     /// In good order.
     Completed,
-    /// Its turns were used up.
     TurnLimit,
     /// A budget that it was given was used up.
     BudgetLimit,
@@ -48,7 +45,6 @@ pub(crate) enum Terminal {
     Failed(String),
 }
 
-/// What is known of a run.
 pub(crate) struct Transcript {
     redactor: Arc<Redactor>,
     now: Timestamp,
@@ -64,7 +60,6 @@ pub(crate) struct Transcript {
     confined: bool,
 }
 
-/// All that came of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TranscriptSummary {
     pub(crate) evidence: Vec<ToolEvidence>,
@@ -280,7 +275,6 @@ impl Transcript {
         self.health.answered
     }
 
-    /// Whether a trouble is noted.
     pub(crate) const fn known_trouble(&self) -> Option<&Trouble> {
         self.health.trouble.as_ref()
     }

@@ -118,7 +118,6 @@ impl Client {
         self.post("/api/approvals", request, Repeat::Yes, CALL_TIMEOUT).await
     }
 
-    /// Renews the lease on a task.
     pub async fn heartbeat(&self, task: TaskId, heartbeat: &Heartbeat) -> Result<Kept> {
         self.post(&format!("/api/leases/{task}/heartbeat"), heartbeat, Repeat::Yes, CALL_TIMEOUT).await
     }
@@ -261,7 +260,6 @@ fn unreachable(server: &str, detail: &(impl fmt::Display + ?Sized)) -> Error {
     Error::Unreachable { server: server.to_owned(), detail: detail.to_string() }
 }
 
-/// The events of a task as they happen.
 #[derive(Debug)]
 pub struct TaskEvents {
     server: String,

@@ -2,7 +2,6 @@
 
 use crate::problem::Problem;
 
-/// The result of every call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call on a server failed.
@@ -22,7 +21,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// The HTTP status of a refusal.
     pub const fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(problem) => Some(problem.status),

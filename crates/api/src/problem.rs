@@ -32,7 +32,6 @@ impl Problem {
         Self { kind: format!("urn:ralph:{name}"), title, status, detail: detail.into(), field: None }
     }
 
-    /// The same, about one field.
     #[must_use]
     pub fn in_field(self, field: impl Into<String>) -> Self {
         Self { field: Some(field.into()), ..self }

@@ -47,7 +47,6 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// A counter that has seen nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -68,7 +67,6 @@ impl Counter {
     }
 }
 
-/// Counts tests in a whole output.
 pub fn count(text: &str) -> Option<TestTally> {
     let mut counter = Counter::new();
     counter.feed(text);
@@ -135,7 +133,6 @@ impl Runners {
         self.ava.line(line);
     }
 
-    /// Takes the reports that were found in a stream.
     pub(crate) fn reports(&mut self, found: Found) {
         self.reports.add(found);
     }

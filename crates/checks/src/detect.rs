@@ -16,7 +16,6 @@ pub struct Detection {
     pub suggestions: Vec<Suggestion>,
 }
 
-/// A kind of project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stack {
     Cargo,

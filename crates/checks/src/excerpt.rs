@@ -67,7 +67,6 @@ pub(crate) struct Excerpter {
     last: String,
 }
 
-/// A failure on its way.
 #[derive(Debug)]
 struct Failure {
     style: Style,

@@ -108,7 +108,6 @@ pub(crate) fn matcher(glob: &str) -> Result<Gitignore, ignore::Error> {
     builder.build()
 }
 
-/// Whether a relative path matches.
 pub(crate) fn matches(matcher: &Gitignore, path: &str) -> bool {
     // The matcher refuses absolute paths by panicking.
     let path = path.trim_start_matches('/');

@@ -45,7 +45,6 @@ struct Judge {
     redactor: Arc<Redactor>,
 }
 
-/// What an output says.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) tests: Option<TestTally>,

@@ -21,7 +21,6 @@ const MAX_SIZE: u64 = 32 * 1024 * 1024;
 /// File systems stamp with a coarser clock than the one that the start is taken from.
 const CLOCK_SLACK: Duration = Duration::from_secs(1);
 
-/// The reports as they were before a check.
 #[derive(Debug)]
 pub(crate) struct Before {
     directory: PathBuf,
@@ -80,7 +79,6 @@ impl Before {
         Ok(before)
     }
 
-    /// Counts the reports that were written since.
     pub(crate) fn count(&self) -> Option<TestTally> {
         let earliest = self.started.checked_sub(CLOCK_SLACK).unwrap_or(SystemTime::UNIX_EPOCH);
         let mut all: Option<TestTally> = None;

@@ -12,7 +12,6 @@ const MAX_RUNS: usize = 10;
 /// Bytes of a line about one run.
 const MAX_LINE: usize = 500;
 
-/// The runs of a check so far.
 #[derive(Debug)]
 pub(crate) struct Runs {
     first: CheckOutcome,
@@ -100,7 +99,6 @@ fn with_note(excerpt: &str, note: &str) -> String {
     format!("{note}{}", start(excerpt, LIMIT.saturating_sub(note.len())))
 }
 
-/// Outcomes for tests.
 #[cfg(test)]
 pub(crate) mod fixtures {
     use ralph_model::{CheckOutcome, Ended, Millis, OutputRef, Signature, TestTally};

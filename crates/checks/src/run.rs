@@ -22,7 +22,6 @@ use ralph_verify::test_names;
 /// How long a check has between being asked to end and being killed: enough to stop a database that it started.
 const GRACE: Millis = Millis::secs(3);
 
-/// What to check, where, and with what.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// Lines for `sh -c`, run in order.
@@ -52,7 +51,6 @@ pub struct Request<'a> {
     pub hold: Vec<Arc<OwnedFd>>,
 }
 
-/// What happens while checks run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "a value is looked at once and never kept in numbers")]
 pub enum Progress {
@@ -91,7 +89,6 @@ pub struct Checker {
     supervisor: Arc<Supervisor>,
 }
 
-/// One run of a command.
 #[derive(Debug, Clone, Copy)]
 struct Run<'a> {
     kind: Kind,
@@ -124,7 +121,6 @@ impl Kind {
 }
 
 impl Checker {
-    /// Runs checks under this supervisor.
     pub const fn new(supervisor: Arc<Supervisor>) -> Self {
         Self { supervisor }
     }

@@ -10,12 +10,10 @@ use ralph_model::{LoopId, RunKind};
 use ralph_store::{Filter, Head, Lookup, RunEntry, RunStatus, StoreHandle};
 use ralph_view::RunView;
 
-/// The loop that a journal tells of.
 pub(crate) async fn read(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<Loop> {
     read_to_end(store, loop_id).await.map(|(run, _)| run)
 }
 
-/// The same, and where the journal ends.
 pub(crate) async fn read_to_end(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<(Loop, Head)> {
     let entry = single(store, store.run(loop_id).await?).await?;
     ralph_runtime::read_loop(store, entry.id).await.map_err(Into::into)
@@ -41,7 +39,6 @@ pub(crate) async fn single(store: &StoreHandle, entry: RunEntry) -> anyhow::Resu
     }
 }
 
-/// All of a loop, as its journal tells it.
 pub(crate) async fn view(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<RunView> {
     Ok(RunView::new(loop_id, &read(store, loop_id).await?))
 }

@@ -7,7 +7,6 @@ use ralph_model::Checklist;
 
 use crate::args::RunArgs;
 
-/// The objective cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("could not read the objective from {place}: {source}")]

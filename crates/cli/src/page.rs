@@ -20,7 +20,6 @@ const BELOW: usize = 4;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// What a command shows.
 #[derive(Debug, Default)]
 pub(crate) struct Page(Vec<Block>);
 
@@ -69,7 +68,6 @@ impl Page {
         self.0.push(Block::Table(table));
     }
 
-    /// The lines for an output.
     pub(crate) fn lines(self, look: Look) -> Vec<String> {
         let block = |block| match block {
             Block::Line(line, hang) => look.lines(line, hang),
@@ -118,7 +116,6 @@ impl Table {
         Self { fits, has_head, rows: if has_head { vec![head] } else { Vec::new() } }
     }
 
-    /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [Span<'static>; N]) {
         self.rows.push(cells.into());
     }

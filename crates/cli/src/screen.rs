@@ -42,7 +42,6 @@ impl<'a> Screen<'a> {
         writeln!(self.out, "{}", sanitize(text.trim_end_matches('\n')))
     }
 
-    /// Prints a result as JSON.
     pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         writeln!(self.out, "{}", escaped(&format!("{value:#}")))
     }

@@ -21,7 +21,6 @@ pub fn ready_made(name: &str) -> Option<AgentSpec> {
     Kind::find(name)?.ready_made_spec()
 }
 
-/// The agents of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Agents {
     pub(super) first: AgentSpec,

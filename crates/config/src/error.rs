@@ -8,7 +8,6 @@ use ralph_model::ConfigError;
 
 use super::{Key, Location, Spelling};
 
-/// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}: could not be read: {source}\n  make it readable, or move it away", .path.display())]

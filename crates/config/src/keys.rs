@@ -14,12 +14,10 @@ pub enum Class {
 
 macro_rules! keys {
     ($($key:ident $name:literal, $flag:expr, $class:ident, $example:literal, $effect:literal;)+) => {
-        /// A key of a configuration file.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Key { $(#[doc = $effect] $key,)+ }
 
         impl Key {
-            /// Every key there is.
             pub const ALL: &[Self] = &[$(Self::$key,)+];
 
             /// Its name in a file, with dots between tables; `*` stands for a name that the user chooses.

@@ -110,7 +110,6 @@ impl Layer {
         }
     }
 
-    /// Where the value of a key is in the file.
     pub(crate) fn place(&self, key: Key) -> Option<&Location> {
         let Places::File(places) = &self.places else { return None };
         places.iter().find(|(known, _)| *known == key).map(|(_, at)| at)

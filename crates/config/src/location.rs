@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 /// Characters of a line that are shown.
 const MAX_SHOWN: usize = 120;
 
-/// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The line, counted from 1.

@@ -13,7 +13,6 @@ use super::{Error, Key, Layer, Location, Places};
 /// A configuration file as it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// Its values.
     pub layer: Layer,
     /// The keys that it sets, in the order of the file.
     pub present: Vec<Present>,
@@ -22,18 +21,15 @@ pub struct Document {
 /// A key that a file sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Present {
-    /// Which.
     pub key: Key,
     /// As it is written there, with dots between tables.
     pub name: String,
-    /// Where its value is.
     pub at: Location,
     value: Range<usize>,
     source: String,
 }
 
 impl Present {
-    /// Its value.
     pub fn value(&self) -> serde_json::Value {
         let table = toml::from_str::<serde_json::Value>(&format!("value = {}", self.source));
         table.map_or(serde_json::Value::Null, |mut table| table["value"].take())

@@ -84,7 +84,6 @@ impl RunSettings {
     }
 }
 
-/// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub key: Key,

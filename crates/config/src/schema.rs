@@ -6,16 +6,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{Class, Key};
 
-/// Whose file a schema is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// A repository's `ralph.toml`: keys that only users may set are named and refused.
     Repository,
-    /// The user's own file.
     User,
 }
 
-/// The schema of a configuration file.
 pub fn schema(owner: Owner) -> Value {
     let mut root = table();
     for key in Key::ALL {
@@ -81,7 +78,6 @@ fn property(key: Key, owner: Owner) -> Value {
     Value::Object(property)
 }
 
-/// What a value may be.
 fn kind(key: Key) -> Value {
     let text = || json!({ "type": "string" });
     let texts = || json!({ "type": "array", "items": { "type": "string" } });

@@ -30,7 +30,6 @@ const BUILT_IN: [(&str, &str); 4] = [
 /// Folders of a workspace that hold skills, the first found first.
 const WORKSPACE_FOLDERS: [&str; 2] = [".ralph/skills", ".claude/skills"];
 
-/// A skill that may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub skill: Skill,
@@ -73,7 +72,6 @@ pub struct Listed {
     pub lookup: Result<Lookup, Error>,
 }
 
-/// A skill as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
     /// The user's own, or built in.
@@ -250,7 +248,6 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Whether a skill can have this name.
 pub fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))

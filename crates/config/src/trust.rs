@@ -44,7 +44,6 @@ pub enum Error {
     Store(#[from] ralph_store::Error),
 }
 
-/// Yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Yes,

@@ -20,7 +20,6 @@ const REPOSITORY_FOLDER: &str = ".ralph/agents";
 /// Turns of an agent that names no limit.
 const DEFAULT_TURNS: u32 = 10;
 
-/// What an agent is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -81,7 +80,6 @@ struct Head {
     max_tool_calls: Option<u32>,
 }
 
-/// A file that is no agent.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", .path.display())]
 pub struct BrokenAgent {

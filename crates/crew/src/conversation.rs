@@ -13,7 +13,6 @@ const KEPT_PART: u64 = 4;
 /// Bytes of one message that a transcript for a summary holds.
 const MAX_SHOWN: usize = 8 * 1024;
 
-/// A conversation with a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
     request: String,
@@ -25,7 +24,6 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// A conversation that begins with a request.
     pub fn new(request: impl Into<String>) -> Self {
         let request = request.into();
         let mut conversation =
@@ -62,7 +60,6 @@ impl Conversation {
         &self.messages
     }
 
-    /// The request that it is about.
     pub fn request(&self) -> &str {
         &self.request
     }

@@ -22,16 +22,12 @@ use crate::meta;
 #[serde(transparent)]
 pub struct CallId(pub u32);
 
-/// A delegation that ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DelegationRecord {
-    /// The agent.
     pub agent: String,
-    /// What it was asked for.
     pub objective: String,
     /// What came of it; none while it works.
     pub result: Option<DelegationResult>,
-    /// What was expected and not seen.
     pub unmet: Vec<Unmet>,
     /// The frame of an agent of the crew; a program has none.
     frame: Option<FrameId>,
@@ -71,7 +67,6 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// What it works with.
     pub const fn config(&self) -> &CrewConfig {
         &self.config
     }
@@ -91,7 +86,6 @@ impl Crew {
         (self.started, self.last)
     }
 
-    /// The newest request.
     pub fn request(&self) -> &str {
         self.frames.get(&FrameId::ROOT).map_or("", |frame| frame.conversation.request())
     }
@@ -144,7 +138,6 @@ impl Crew {
         Some((self.config.agent(&own.agent)?, &own.conversation, own.delegation.as_ref()))
     }
 
-    /// The agents that have something to do.
     pub fn agents_at_work(&self) -> impl Iterator<Item = &str> {
         self.frames.values().map(|frame| frame.agent.as_str())
     }
@@ -169,7 +162,6 @@ impl Crew {
         }
     }
 
-    /// Tools that an agent may call.
     pub fn tools_of(&self, agent: &AgentFile) -> Vec<String> {
         let mut tools = agent.tools.clone();
         if agent.role == Role::Coordinator {

@@ -31,7 +31,6 @@ const ROOT: &str = "devo";
 pub struct NativeServices {
     pub agents: Vec<AgentFile>,
     pub ask: AskModel,
-    /// The name of the model that an agent asks.
     pub model_name: ModelName,
     /// Its cost is not counted.
     pub unmetered: bool,
@@ -39,14 +38,12 @@ pub struct NativeServices {
     pub compact_at: u64,
 }
 
-/// DEVO as the agent of a loop.
 pub struct NativeAgent {
     native: NativeServices,
     services: AgentServices,
 }
 
 impl NativeAgent {
-    /// An agent for one run.
     pub const fn new(native: NativeServices, services: AgentServices) -> Self {
         Self { native, services }
     }

@@ -7,14 +7,11 @@ use serde::{Serialize, Serializer};
 use crate::event::{CrewAbort, CrewError, CrewOutcome};
 use crate::machine::Crew;
 
-/// How a crew ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CrewStatus {
     Answered,
-    /// It was ended before.
     Aborted,
-    /// It could not continue.
     Error,
 }
 
@@ -31,7 +28,6 @@ pub struct CrewResult {
     pub cost: Money,
     /// How often the first agent's model answered.
     pub rounds: u32,
-    /// The delegations, in their order.
     pub delegations: Vec<DelegationView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<String>,

@@ -30,7 +30,6 @@ impl ToolSpec {
     }
 }
 
-/// What came of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolOutcome {

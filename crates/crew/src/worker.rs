@@ -32,7 +32,6 @@ const REVIEW: &str = "Compare an answer with the request and with the evidence. 
 the answer claims and no evidence shows, and for each part of the request that the evidence shows to be missing or failed. Write \
 NONE if there is nothing to doubt. Write nothing else.";
 
-/// A request to a model.
 #[derive(Debug, Clone)]
 pub struct ModelAsk {
     pub agent: AgentFile,
@@ -59,19 +58,15 @@ impl ModelAsk {
     }
 }
 
-/// Watches an answer that is on its way.
 pub type WatchAnswer = Arc<dyn Fn(Watch) + Send + Sync>;
 
-/// Asks a model.
 pub type AskModel = Arc<dyn Fn(ModelAsk, WatchAnswer) -> BoxFuture<'static, Result<Asked, Failed>> + Send + Sync>;
 
 /// The name of the model that an agent asks; the fast one if that is wanted.
 pub type ModelName = Arc<dyn Fn(&AgentFile, bool) -> String + Send + Sync>;
 
-/// Takes what happens.
 pub type Tell = Arc<dyn Fn(StreamEvent) + Send + Sync>;
 
-/// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolRun {
     pub name: String,
@@ -116,7 +111,6 @@ impl Worker {
         Some(price.request(Tokens { input, output: u64::from(ask.max_tokens), ..Tokens::default() }))
     }
 
-    /// The request of a frame.
     pub fn asks(&self, crew: &Crew, frame: FrameId) -> Option<ModelAsk> {
         let (agent, conversation, delegation) = crew.frame(frame)?;
         let tools = crew.tools_of(agent).into_iter().filter_map(|name| {
@@ -134,14 +128,12 @@ impl Worker {
         })
     }
 
-    /// The request for a summary of a conversation.
     pub fn asks_summary(&self, crew: &Crew, frame: FrameId) -> Option<ModelAsk> {
         let (agent, conversation, _) = crew.frame(frame)?;
         let transcript = conversation.transcript(crew.config().compact_at);
         Some(short(agent, SUMMARISE, transcript))
     }
 
-    /// The request for a self-check.
     pub fn asks_review(&self, crew: &Crew) -> Option<ModelAsk> {
         let (agent, conversation, _) = crew.frame(FrameId::ROOT)?;
         let mut evidence = String::new();

@@ -31,7 +31,6 @@ pub struct SkillFacts {
     pub supports_loops: bool,
 }
 
-/// What the user wants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {

@@ -30,7 +30,6 @@ pub enum TaskType {
 }
 
 impl TaskType {
-    /// All of them.
     pub const ALL: [Self; 7] =
         [Self::Feature, Self::Bug, Self::Refactor, Self::Test, Self::Docs, Self::Chore, Self::Question];
 

@@ -15,7 +15,6 @@ const MIN_WORDS: usize = 3;
 /// The most words that are read: what a request wants is said at its beginning.
 const MAX_WORDS: usize = 200;
 
-/// What a request says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     pub task_type: TaskType,

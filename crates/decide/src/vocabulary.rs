@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use crate::TaskType;
 use crate::words::is_slip;
 
-/// What an entry is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Category {
     /// It speaks for a kind of work.
@@ -23,7 +22,6 @@ pub(crate) enum Category {
     Polite,
 }
 
-/// One entry of the vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) category: Category,
@@ -32,7 +30,6 @@ pub(crate) struct Entry {
     pub(crate) words: Vec<Pattern>,
 }
 
-/// One word of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Whole(&'static str),
@@ -76,7 +73,6 @@ pub(crate) struct Vocabulary {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// The vocabulary of the program.
 pub(crate) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary::parse(include_str!("words.txt")));
 
 impl Vocabulary {

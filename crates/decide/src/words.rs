@@ -1,6 +1,5 @@
 //! Splits a request into words that can be compared: lower case, without accents.
 
-/// The words of a text, in order.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let folded: String = text.chars().flat_map(fold).collect();
     folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(ToOwned::to_owned).collect()

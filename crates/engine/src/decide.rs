@@ -18,7 +18,6 @@ pub(crate) enum Next {
     Wait(Wait),
     /// The same pass again, with the next agent that stands by.
     FailOver,
-    /// Another pass.
     Continue,
 }
 
@@ -257,7 +256,6 @@ fn used_up(facts: &Facts, record: &IterationRecord) -> Option<Next> {
     Some(abort(AbortCause::WindowUsed { used, limit }))
 }
 
-/// The last charge that is a guess.
 fn last_unknown_charge(facts: &Facts) -> Option<UnknownCharge> {
     facts.iterations.iter().rev().find_map(|record| {
         let why = match &record.run {

@@ -7,7 +7,6 @@ use crate::facts::IterationRecord;
 use crate::prompt;
 use crate::status::{Conduct, Judged, derive_status};
 
-/// What the agent of a loop is asked for.
 pub fn delegation(config: &LoopConfig, agent: &AgentSpec) -> Delegation {
     let constraints = config.prohibited_paths.iter().map(|glob| format!("do not change files that match {glob}"));
     Delegation {

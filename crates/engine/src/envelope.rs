@@ -17,7 +17,6 @@ pub enum Mark {
     Ok,
     /// It did not.
     Error,
-    /// It waits for a person.
     Pending,
     /// It was expected and not seen.
     Missing,
@@ -65,7 +64,6 @@ impl From<&ToolEvidence> for EvidenceLine {
     }
 }
 
-/// All that an envelope says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope<'a> {
     pub agent: &'a str,

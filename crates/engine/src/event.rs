@@ -230,7 +230,6 @@ pub enum Event {
         reserved: Money,
         day: DayBudget,
     },
-    /// The iteration could not begin.
     IterationRefused {
         attempt: Attempt,
         refusal: Refusal,
@@ -282,7 +281,6 @@ pub enum Event {
     /// The workspace is again as it was at an earlier point.
     TreeRestored {
         attempt: Attempt,
-        /// The tree that it has now.
         tree: TreeHash,
     },
     /// The verified work was committed, or could not be.
@@ -291,7 +289,6 @@ pub enum Event {
         /// The commit; none when nothing was left to commit or it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
-        /// Why there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     },
@@ -434,7 +431,6 @@ pub enum Effect {
         iteration: Iteration,
         attempt: Attempt,
         agent: Box<AgentSpec>,
-        /// What it is told.
         prompt: String,
         /// The money that it may use; none when it costs nothing that is counted.
         budget: Option<Money>,

@@ -15,7 +15,6 @@ use crate::event::{
 };
 use crate::rank::Rank;
 
-/// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationRecord {
     pub iteration: Iteration,
@@ -141,7 +140,6 @@ pub struct Facts {
     pub config: LoopConfig,
     pub start: StartPoint,
     pub started: Timestamp,
-    /// The time of the last event.
     pub last: Timestamp,
     /// The workspace when it was last looked at.
     pub tree: TreeHash,
@@ -150,11 +148,9 @@ pub struct Facts {
     pub baseline: Option<Verdict>,
     /// All passes so far, interrupted ones included.
     pub iterations: Vec<IterationRecord>,
-    /// All money so far.
     pub spent: Money,
     /// The day's money when it was last looked at.
     pub day: DayBudget,
-    /// The last attempt that was asked for.
     pub attempt: Attempt,
     pub progress: Progress,
     pub alerts: BTreeSet<Alert>,
@@ -268,7 +264,6 @@ impl Facts {
         self.iterations.iter().rev().find(|record| record.iteration.0 == number)
     }
 
-    /// The last pass.
     #[must_use]
     pub fn last_iteration(&self) -> Option<&IterationRecord> {
         self.iterations.last()
@@ -438,7 +433,6 @@ impl Facts {
         self.best_of(&self.iterations).map(|(_, best)| best)
     }
 
-    /// The best state before the last pass.
     pub(crate) fn best_before_last(&self) -> Option<(Rank, Best)> {
         self.best_of(self.iterations.split_last().map_or(&[], |(_, earlier)| earlier))
     }

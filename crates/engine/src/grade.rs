@@ -15,7 +15,6 @@ pub struct Graded {
     pub reasons: Vec<String>,
 }
 
-/// One rule that applies.
 struct Finding {
     /// The most that a result with it is worth.
     allows: Grade,

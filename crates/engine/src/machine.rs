@@ -67,7 +67,6 @@ impl Loop {
         &self.facts
     }
 
-    /// What the loop waits for.
     pub const fn phase(&self) -> &Phase {
         &self.phase
     }

@@ -28,7 +28,6 @@ pub use restoring::Restoring;
 pub use verifying::Verifying;
 pub use working::Working;
 
-/// What a loop waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     Baseline(Baseline),
@@ -47,7 +46,6 @@ pub enum Phase {
     Taken,
 }
 
-/// A phase and what has to be done in it.
 pub(crate) type Step = (Phase, Vec<Effect>);
 
 impl Phase {
@@ -80,7 +78,6 @@ impl Phase {
         }
     }
 
-    /// Its name, for people and logs.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Baseline(_) => "baseline",

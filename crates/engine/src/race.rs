@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::event::{DecodeEvent, Stop, StopWhen};
 use crate::run::{self, JournalEvent, Machine, ReplayError};
 
-/// One loop of a race.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RaceCandidate {
@@ -28,7 +27,6 @@ pub struct CandidateEnd {
     pub unchanged: bool,
 }
 
-/// How a race ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RaceOutcome {
@@ -40,7 +38,6 @@ pub struct RaceOutcome {
     pub counts: Option<LoopId>,
 }
 
-/// Something that happened in a race.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum RaceEvent {
@@ -98,7 +95,6 @@ impl JournalEvent for RaceEvent {
     }
 }
 
-/// Something to do for a race.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RaceEffect {
     /// Begin or continue this candidate; answered by `CandidateEnded` or `CandidateBroke`.

@@ -13,7 +13,6 @@ pub(crate) struct Rank {
     uncounted: bool,
     /// Failing tests among those that ran before the first iteration.
     expected: u32,
-    /// Everything that fails.
     failing: u32,
 }
 

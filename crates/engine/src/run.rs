@@ -25,7 +25,6 @@ pub trait Machine: Clone {
     type Event: JournalEvent;
     /// What has to be done.
     type Effect;
-    /// How the run ended.
     type Outcome;
 
     /// A run from its first event, with what has to be done first.
@@ -49,7 +48,6 @@ pub trait Machine: Clone {
     }
 }
 
-/// A journal that is not that of such a run.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     #[error("the journal does not begin with the start of such a run")]

@@ -12,7 +12,6 @@ pub enum Conduct {
     Talking,
 }
 
-/// Everything that a status is derived from.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
     pub conduct: Conduct,

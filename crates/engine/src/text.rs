@@ -268,7 +268,6 @@ pub fn error(cause: &ErrorCause) -> String {
     }
 }
 
-/// What failed and what to do next.
 pub fn failed(cause: &ErrorCause, next: Continuation) -> String {
     let text = error(cause);
     match cause {

@@ -141,17 +141,14 @@ pub(crate) struct Pending {
     started: Instant,
     hold: Option<Hold>,
     status: Option<u16>,
-    /// What it failed of.
     problem: Option<Trouble>,
     first_byte: Option<Duration>,
 }
 
-/// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// The service has no answer, so that it sells nothing.
     Failed,
-    /// The answer came to its end.
     Whole,
     /// It is not known what of the answer was sold.
     Cut,
@@ -162,7 +159,6 @@ impl Pending {
         self.status = Some(status);
     }
 
-    /// The service refused it.
     pub(crate) fn refused(&mut self, headers: &HeaderMap, body: &[u8]) {
         let body = String::from_utf8_lossy(body);
         self.problem = self.status.and_then(|status| ralph_llm::refusal(status, headers, &body, (self.account.now)()));
@@ -179,7 +175,6 @@ impl Pending {
         }
     }
 
-    /// Settles it, once.
     pub(crate) fn settle(&mut self, end: End, seen: &UsageSeen) {
         let Some(hold) = self.hold.take() else { return };
         let sold_nothing = end == End::Failed || (seen.is_error && seen.tokens.is_none());

@@ -11,7 +11,6 @@ const USUAL_OUTPUT: u64 = 2_000;
 /// The longest answer of a model that is not told how long it may be.
 const LONGEST_OUTPUT: u64 = 128_000;
 
-/// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// An answer, which costs money.
@@ -23,7 +22,6 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// By the path of a request.
     pub(crate) fn of(method: &hyper::Method, path: &str) -> Self {
         if *method != hyper::Method::POST {
             return Self::Free;
@@ -74,7 +72,6 @@ impl Density {
     }
 }
 
-/// What of the body counts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) model: String,

@@ -20,19 +20,16 @@ const MAX_PROBLEM: usize = 16 * 1024;
 /// Takes the number of a request, whether it is the answer to it, and the bytes.
 pub type Recorder = Arc<dyn Fn(u64, bool, &[u8]) + Send + Sync>;
 
-/// What watches an answer.
 pub(crate) struct Tap {
     pub(crate) pending: Pending,
     /// None where the service answered with an error.
     pub(crate) scan: Option<Scan>,
-    /// The type of its content.
     pub(crate) kind: String,
     /// The headers of such an answer, and as much of its body as is read.
     pub(crate) refused: Option<(HeaderMap, Vec<u8>)>,
     pub(crate) recorded: Option<(Recorder, Vec<u8>)>,
 }
 
-/// An answer of a service.
 pub(crate) struct Watched {
     inner: Incoming,
     tap: Option<Tap>,

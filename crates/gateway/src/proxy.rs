@@ -50,7 +50,6 @@ pub(crate) const NOT_FORWARDED: [HeaderName; 11] = [
     header::EXPECT,
 ];
 
-/// A model service.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// Its base address, as the agent would have it.
@@ -65,19 +64,15 @@ impl std::fmt::Debug for Upstream {
     }
 }
 
-/// What a gateway is started with.
 pub struct GatewayOptions {
-    /// The services.
     pub upstreams: Vec<Upstream>,
     /// What the run may use; none when it costs nothing that is counted.
     pub budget: Option<Money>,
-    /// What tokens cost.
     pub prices: Arc<PriceList>,
     /// The way out.
     pub egress: Egress,
     /// Hosts that are reached without a proxy.
     pub no_proxy: String,
-    /// The time.
     pub now: fn() -> Timestamp,
     /// Takes what happens. Quick: the agent waits for it.
     pub sink: Sink,
@@ -146,7 +141,6 @@ impl Gateway {
         &self.addresses
     }
 
-    /// The port of each service.
     pub fn ports(&self) -> Vec<u16> {
         let port = |address: &String| address.parse::<Uri>().ok().and_then(|address| address.port_u16());
         self.addresses.iter().filter_map(port).collect()

@@ -5,12 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::Shortfall;
 
-/// What happens at a gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GatewayEvent {
-    /// A request is over.
     Request {
-        /// What is known of it.
         record: Box<RequestRecord>,
         /// All requests so far.
         totals: Box<RunTotals>,
@@ -19,26 +16,21 @@ pub enum GatewayEvent {
     Limit(Shortfall),
 }
 
-/// One request for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestRecord {
     /// Its number in the run, from 1.
     pub number: u64,
-    /// When it came.
     pub at: Timestamp,
-    /// The model that was asked for.
     pub model: String,
     /// The model that answered, where it is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
-    /// How it ended.
     pub outcome: RequestOutcome,
     /// The status of the answer; none where there was none.
     pub status: Option<u16>,
     /// How often the same request had failed before.
     pub retries: u32,
-    /// What it used.
     pub tokens: Tokens,
     /// What it cost in micro-dollars; none where the model has no price.
     pub cost: Option<Money>,
@@ -53,11 +45,9 @@ pub struct RequestRecord {
     pub context: Option<Context>,
 }
 
-/// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestOutcome {
-    /// It was answered to the end.
     Answered,
     /// The service answered with an error, or could not be reached.
     Failed,
@@ -83,12 +73,10 @@ impl Context {
     }
 }
 
-/// All requests of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunTotals {
     /// Requests that were forwarded to a service.
     pub requests: u64,
-    /// What they used.
     pub tokens: Tokens,
     /// What they cost, as far as their models have prices.
     pub cost: Money,
@@ -96,7 +84,6 @@ pub struct RunTotals {
     pub unpriced: Vec<String>,
     /// Something was asked for in a format that cannot be counted.
     pub is_uncounted: bool,
-    /// The model of the last request.
     pub model: Option<String>,
     /// The request that the budget did not cover.
     pub refused: Option<Shortfall>,

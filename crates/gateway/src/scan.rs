@@ -56,7 +56,6 @@ impl Scan {
     }
 }
 
-/// The decoded text.
 struct Text {
     reader: UsageReader,
     is_stream: bool,

@@ -13,7 +13,6 @@ pub enum Readiness {
     Usable,
     /// The program is here, and neither a key nor the trace of a login.
     NoLogin,
-    /// The program is not here.
     Missing,
 }
 

@@ -32,7 +32,6 @@ const MIN_COMPACT_AT: u64 = 1000;
 const ROUNDS: u32 = 20;
 const ROUNDS_OF_TRIVIAL: u32 = 8;
 
-/// What a caller asks a crew for.
 #[derive(Debug, Clone)]
 pub struct CrewRequest {
     /// The request; none opens a conversation.

@@ -132,7 +132,6 @@ pub(crate) fn written(claude: Option<&str>, gemini: &[String]) -> Vec<(String, S
     from_table.chain(gemini.iter().flat_map(|text| dotenv::variables(text))).collect()
 }
 
-/// Those of them that have to be hidden.
 pub(crate) fn secrets(variables: Vec<(String, String)>) -> Vec<(String, String)> {
     variables.into_iter().filter(|(name, value)| is_secret(OsStr::new(name)) && !value.is_empty()).collect()
 }

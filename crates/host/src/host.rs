@@ -308,7 +308,6 @@ impl Host {
         preferred(user, |spec| self.readiness(spec))
     }
 
-    /// How usable an agent is here.
     pub fn readiness(&self, spec: &AgentSpec) -> Readiness {
         match (self.program_of(spec), Program::of(spec)) {
             (None, _) if spec.kind == AgentSpec::NATIVE => self.models_readiness(),
@@ -367,7 +366,6 @@ impl Host {
         self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
-    /// The machine.
     pub const fn machine(&self) -> &Machine {
         &self.input.machine
     }
@@ -380,12 +378,10 @@ impl Host {
         self.input.now
     }
 
-    /// What checks find in their environment.
     pub fn check_environment(&self, named: &[String]) -> Vec<(OsString, OsString)> {
         environment::choose(self.input.variables.iter().cloned(), named).variables
     }
 
-    /// The value of `PATH`.
     pub fn search_path(&self) -> OsString {
         self.variable("PATH").unwrap_or_default()
     }

@@ -9,7 +9,6 @@ use ralph_workspace::holder;
 
 use crate::Host;
 
-/// Who works on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Liveness {
     Ended,
@@ -63,7 +62,6 @@ impl Host {
         matches!(self.liveness(entry), Liveness::Interrupted | Liveness::Waiting)
     }
 
-    /// A run as a listing shows it.
     pub fn listed(&self, entry: &RunEntry) -> ListEntry {
         let listed = ralph_runtime::listed(entry, &self.home());
         let (status, host) = match self.liveness(entry) {

@@ -88,7 +88,6 @@ impl Models {
         agent.model.as_deref().unwrap_or(&self.names[usize::from(is_fast)])
     }
 
-    /// The model as its provider names it, for its price.
     pub(crate) fn priced(&self) -> ModelName {
         let models = self.clone();
         Arc::new(move |agent, is_fast| {

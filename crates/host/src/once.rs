@@ -14,7 +14,6 @@ use ralph_workspace::StopFlag;
 
 use crate::{Error, Host, RunRequest, environment, sandbox, workspace};
 
-/// An agent that is ready for one pass.
 pub struct OnePass {
     config: LoopConfig,
     settings: RunSettings,
@@ -59,7 +58,6 @@ impl Host {
         Ok(OnePass { config: resolved.config.into_inner(), settings: resolved.settings })
     }
 
-    /// Runs the agent once.
     pub async fn run_once(
         &self,
         pass: &OnePass,

@@ -46,7 +46,6 @@ impl Host {
         Ok(continue_session(services, record, report, stops).await?)
     }
 
-    /// Ends a loop in a session.
     pub async fn cancel_session(
         &self,
         record: SessionRecord,

@@ -13,7 +13,6 @@ use ralph_view::RaceResult;
 use crate::prepare::{Context, prepare, workspace};
 use crate::{Error, Host, preflight};
 
-/// What a caller asks for.
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
     /// The settings that the caller gives: flags, an HTTP body, the arguments of an MCP call.

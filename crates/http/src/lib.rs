@@ -182,7 +182,6 @@ pub async fn read(body: Incoming, at_most: usize, timeout: Duration) -> Result<B
     }
 }
 
-/// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// Its name; empty where it has none.

@@ -15,7 +15,6 @@ pub struct Installer {
     pub records: PathBuf,
 }
 
-/// What happens to one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     pub path: PathBuf,
@@ -34,7 +33,6 @@ enum Then {
 }
 
 impl Change {
-    /// Whether the file changes at all.
     pub fn is_change(&self) -> bool {
         self.before != self.after
     }

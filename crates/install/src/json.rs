@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::settings::{JsonEdit, Refusal};
 
-/// The text with the values in it.
 pub(crate) fn add(text: &str, edits: &[JsonEdit]) -> Result<String, Refusal> {
     let (mark, body) = without_mark(text);
     let root = parse(body)?;

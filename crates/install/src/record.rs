@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 use crate::Error;
 use crate::settings::Content;
 
-/// What was done to one file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record {

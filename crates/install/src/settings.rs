@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::json;
 
-/// What belongs into one file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Piece {
     pub(crate) path: PathBuf,
@@ -32,7 +31,6 @@ pub(crate) enum Content {
     },
 }
 
-/// A value in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub(crate) enum JsonEdit {

@@ -13,7 +13,6 @@ pub enum Protocol {
     OpenaiChat,
 }
 
-/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", content = "content", rename_all = "camelCase")]
 pub enum Message {
@@ -24,7 +23,6 @@ pub enum Message {
     Results(Vec<ToolResult>),
 }
 
-/// A part of what a model said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "value", rename_all = "camelCase")]
 pub enum Part {
@@ -78,7 +76,6 @@ impl Arguments {
     }
 }
 
-/// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
@@ -97,12 +94,10 @@ pub struct Tool {
     pub schema: Value,
 }
 
-/// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request<'a> {
     pub model: &'a str,
     pub system: &'a str,
-    /// The conversation so far.
     pub messages: &'a [Message],
     pub tools: &'a [Tool],
     /// The most that it may write.
@@ -113,7 +108,6 @@ pub struct Request<'a> {
     pub cache_key: Option<&'a str>,
 }
 
-/// What a model answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {

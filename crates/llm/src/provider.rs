@@ -15,7 +15,6 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// A provider that Ralph knows by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
-    /// `anthropic`.
     Anthropic,
     /// `openai`, by Responses.
     Openai,
@@ -26,7 +25,6 @@ pub enum Provider {
 ralph_model::named!(Provider { Anthropic => "anthropic", Openai => "openai", OpenaiChat => "openai-chat" });
 
 impl Provider {
-    /// The format that it speaks.
     pub const fn protocol(self) -> Protocol {
         match self {
             Self::Anthropic => Protocol::AnthropicMessages,
@@ -43,7 +41,6 @@ impl Provider {
         }
     }
 
-    /// The variable that holds its key.
     pub const fn key_variable(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_API_KEY",
@@ -60,7 +57,6 @@ impl Provider {
     }
 }
 
-/// A server of models.
 #[derive(Clone)]
 pub struct Endpoint {
     pub(crate) protocol: Protocol,

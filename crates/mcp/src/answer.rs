@@ -45,12 +45,10 @@ pub(crate) fn explained(text: &str, mut data: Value) -> Answer {
     structured(text, &data)
 }
 
-/// A refusal as the result of a call.
 pub(crate) fn refused(refused: &Refused) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(bounded(&refused.text, MAX_TEXT))])
 }
 
-/// The beginning of a text.
 pub(crate) fn bounded(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -9,11 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::answer::Refused;
 
-/// The longest objective.
 const MAX_OBJECTIVE: usize = 65_536;
 /// The longest other text.
 const MAX_TEXT: usize = 4096;
-/// The longest evidence.
 const MAX_EVIDENCE: usize = 16_384;
 /// The shortest summary that says something.
 const MIN_SUMMARY: usize = 10;
@@ -259,7 +257,6 @@ pub(crate) fn check_text(name: &str, text: &str, least: usize, most: usize) -> R
     Ok(())
 }
 
-/// The arguments of a call as their type.
 pub(crate) fn parse<T: DeserializeOwned>(arguments: Option<Map<String, Value>>) -> Result<T, Refused> {
     let value = Value::Object(arguments.unwrap_or_default());
     serde_path_to_error::deserialize(value).map_err(|error| {

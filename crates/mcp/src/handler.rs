@@ -67,7 +67,6 @@ impl Tools {
         Self { host, running: Running::new(), claims: None, source: Source::None }
     }
 
-    /// With the tasks of a server.
     #[must_use]
     pub fn with_server(self, server: Remote) -> Self {
         Self { source: Source::Remote(Box::new(server)), ..self }

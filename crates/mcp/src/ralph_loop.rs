@@ -36,13 +36,11 @@ pub(crate) enum Record {
     None,
 }
 
-/// A loop that has ended.
 pub(crate) struct Ended {
     warnings: Vec<String>,
     ended: RaceResult,
 }
 
-/// Runs a loop to its end.
 pub(crate) async fn run(tools: &Tools, arguments: &LoopArguments, context: &RequestContext<RoleServer>) -> Answer {
     arguments.check()?;
     let settings = settings(arguments)?;
@@ -54,7 +52,6 @@ pub(crate) async fn run(tools: &Tools, arguments: &LoopArguments, context: &Requ
     Ok(answer)
 }
 
-/// Runs a loop to its end, with progress for the client.
 pub(crate) async fn start(
     tools: &Tools,
     request: RunRequest,
@@ -70,7 +67,6 @@ pub(crate) async fn start(
 }
 
 impl Ended {
-    /// Whether the checks passed at its end.
     pub(crate) fn checks_pass(&self) -> bool {
         self.ended.result.verdict.as_ref().is_some_and(|verdict| verdict.passed)
     }
@@ -99,7 +95,6 @@ impl Ended {
     }
 }
 
-/// The arguments as a layer of configuration.
 fn settings(arguments: &LoopArguments) -> Result<Layer, Refused> {
     let mut object = Map::from_iter([
         ("verificationCommand".to_owned(), json!(arguments.verification_command)),

@@ -88,7 +88,6 @@ impl AgentSpec {
         self.kind == Self::SESSION
     }
 
-    /// The line of shell that it is, where it is one.
     pub fn shell_line(&self) -> Option<&str> {
         match &self.launch {
             Some(Launch::Command(line)) => Some(line),

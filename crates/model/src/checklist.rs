@@ -36,7 +36,6 @@ impl Checklist {
         (self.items.iter().filter(|item| item.is_done).count(), self.items.len())
     }
 
-    /// The items that are not done.
     pub fn open(&self) -> impl Iterator<Item = &str> {
         self.items.iter().filter(|item| !item.is_done).map(|item| item.text.as_str())
     }

@@ -304,7 +304,6 @@ impl LoopConfig {
         std::iter::once(&mut self.agent).chain(more).for_each(|agent| agent.unmetered = true);
     }
 
-    /// The agent at a place in their order.
     #[must_use]
     pub fn agent_at(&self, place: usize) -> &AgentSpec {
         place.checked_sub(1).and_then(|place| self.more_agents.get(place)).unwrap_or(&self.agent)

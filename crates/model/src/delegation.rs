@@ -254,7 +254,6 @@ impl fmt::Display for Expectation {
     }
 }
 
-/// The text is no expectation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an expectation: use tool:NAME, commit, file:GLOB, command:CMD, clean-tree or checklist:FILE")]
 pub struct ParseExpectation(String);

@@ -19,7 +19,6 @@ pub enum Grade {
 
 crate::named!(Grade { Weak => "weak", Standard => "standard", Strong => "strong" });
 
-/// A word that is no grade.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no grade: weak, standard or strong")]
 pub struct ParseGrade(String);

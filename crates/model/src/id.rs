@@ -56,7 +56,6 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// The text is not a whole loop id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a loop id: expected a UUID such as 01890a5d-ac96-774b-bcce-b302099a8057")]
 pub struct ParseLoopId(String);
@@ -90,7 +89,6 @@ crate::named!(RunKind { Loop => "loop", Race => "race", Crew => "crew" });
 pub struct Iteration(pub u32);
 
 impl Iteration {
-    /// The pass after this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
@@ -109,7 +107,6 @@ impl fmt::Display for Iteration {
 pub struct Attempt(pub u32);
 
 impl Attempt {
-    /// The attempt after this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)

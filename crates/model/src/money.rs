@@ -16,7 +16,6 @@ const MICROS: i64 = 1_000_000;
 pub struct Money(i64);
 
 impl Money {
-    /// Nothing.
     pub const ZERO: Self = Self(0);
 
     /// An amount in millionths of a dollar; negative amounts do not exist and become zero.

@@ -5,7 +5,6 @@
 macro_rules! named {
     ($type:ident { $($variant:ident => $name:literal),+ }) => {
         impl $type {
-            /// All of them, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// The name that is stored and that people see.

@@ -93,13 +93,11 @@ impl fmt::Display for AbortReason {
 
 /// Exit codes of the program that no abort reason has.
 pub mod exit_code {
-    /// The loop completed.
     pub const COMPLETED: u8 = 0;
     /// Ralph's own machinery failed.
     pub const ERROR: u8 = 1;
     /// The words or the configuration are wrong; nothing was started.
     pub const USAGE: u8 = 2;
-    /// Cancelled from the keyboard.
     pub const KEYBOARD: u8 = 130;
 }
 
@@ -193,7 +191,6 @@ impl Outcome {
         }
     }
 
-    /// Why it was aborted, when it was.
     #[must_use]
     pub const fn reason(&self) -> Option<AbortReason> {
         match self {

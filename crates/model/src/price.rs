@@ -81,7 +81,6 @@ pub struct Rates {
     pub output: Money,
 }
 
-/// What a model costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
@@ -92,7 +91,6 @@ pub struct Price {
     pub long: Option<LongPrice>,
 }
 
-/// Prices of long requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LongPrice {
@@ -128,7 +126,6 @@ impl Price {
     }
 }
 
-/// Prices of models by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceList {
     as_of: String,

@@ -6,7 +6,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What tests are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestLanguage {
     Rust,
@@ -31,7 +30,6 @@ macro_rules! runners {
         }
 
         impl Runner {
-            /// All of them.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
             #[must_use]
@@ -39,7 +37,6 @@ macro_rules! runners {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// What its tests are written in.
             #[must_use]
             pub const fn language(self) -> TestLanguage {
                 match self { $(Self::$kind => TestLanguage::$language,)* }

@@ -39,7 +39,6 @@ impl fmt::Debug for TaskId {
     }
 }
 
-/// The text is no id of a task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a task id: expected a UUID such as 01990000-0000-7000-8000-000000000000")]
 pub struct ParseTaskId(String);

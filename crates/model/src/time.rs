@@ -44,12 +44,10 @@ impl Millis {
     /// The longest span that a setting may have: 365 days.
     pub const MAX_SETTING: Self = Self(365 * 86_400_000);
 
-    /// A span of whole seconds.
     pub const fn secs(seconds: u64) -> Self {
         Self(seconds * 1000)
     }
 
-    /// A span of whole minutes.
     pub const fn minutes(minutes: u64) -> Self {
         Self(minutes * 60_000)
     }

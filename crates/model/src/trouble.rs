@@ -45,7 +45,6 @@ pub enum TroubleKind {
     ContextOverflow,
 }
 
-/// What follows from a trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
     /// Wait, and try the same again.

@@ -11,7 +11,6 @@ use crate::{Error, Message};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The desktop of the user.
 #[derive(Debug, Clone)]
 pub struct Desktop {
     /// `notify-send`, or a program that takes the same arguments.

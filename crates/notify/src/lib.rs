@@ -24,7 +24,6 @@ pub struct Settings {
     pub desktop: Option<Desktop>,
 }
 
-/// A message for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub title: String,
@@ -81,7 +80,6 @@ impl Notifier {
         })
     }
 
-    /// The channels that a notification takes.
     pub fn channels(&self) -> Vec<Channel> {
         let is_addressed = self.mail.as_ref().is_some_and(mail::Sender::is_addressed);
         let known = [

@@ -13,7 +13,6 @@ use crate::{Error, Message, digest, one_line};
 const TIMEOUT: Duration = Duration::from_secs(30);
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// A mail server, and whose mail it is.
 #[derive(Clone)]
 pub struct Email {
     /// `smtps://USER@HOST:465` or `smtp://USER@HOST:587?tls=required`. Without TLS only on this machine.
@@ -82,7 +81,6 @@ impl Sender {
         !self.to.is_empty()
     }
 
-    /// Sends a notification to the user.
     pub(crate) async fn notify(&self, message: &Message) -> Result<String, Error> {
         let Message { title, text, key } = message.clone();
         self.send(&Mail { to: self.to.clone(), subject: title, body: text, key }).await

@@ -17,7 +17,6 @@ pub(crate) struct Idle {
     look_at: Instant,
 }
 
-/// What a look found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     Life,

@@ -13,14 +13,12 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::pace::{Next, Pace};
 
-/// What a pipe had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Read {
     Bytes(usize),
     Nothing,
 }
 
-/// One of the outputs of a program.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     pipe: OwnedFd,
@@ -56,7 +54,6 @@ impl Outlet {
         }
     }
 
-    /// Reads what it has at this moment.
     pub(crate) fn read(&mut self, piece: &mut [u8]) -> Read {
         let read = match &self.state {
             State::Watched(watched) => watched.try_read(piece),

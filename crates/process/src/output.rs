@@ -12,7 +12,6 @@ use ralph_text::{ChunkDecoder, EscapeStream, RedactStream, Redactor, SanitizeStr
 /// Gets the clean text in pieces. A piece may end in the middle of a line, never of a character.
 pub(crate) type Observer<'a> = dyn FnMut(Stream, &str) + Send + 'a;
 
-/// One of the two outputs.
 pub(crate) struct Output {
     spoken: Option<ChunkDecoder>,
     escapes: EscapeStream,

@@ -17,7 +17,6 @@ const GAPS: u32 = 4;
 /// For how long rests are the shortest after a pipe was found full.
 const FLOOD: Duration = Duration::from_millis(100);
 
-/// The pace at which a pipe is read.
 #[derive(Debug)]
 pub(crate) struct Pace {
     capacity: usize,

@@ -69,7 +69,6 @@ pub enum Stdin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stream {
     Stdout,
-    /// Standard error.
     Stderr,
 }
 
@@ -116,7 +115,6 @@ pub struct Finished {
     pub swept: u32,
 }
 
-/// What a log holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// How many bytes the tree wrote.

@@ -140,7 +140,6 @@ impl Bars {
     }
 }
 
-/// The scale of loops.
 struct Axis {
     steps: u64,
     loops: u64,
@@ -264,7 +263,6 @@ fn to_the_cent(amount: Money) -> Money {
     if amount.micros() < 10_000 { amount } else { Money::from_micros((amount.micros() + 5_000) / 10_000 * 10_000) }
 }
 
-/// Text that XML shows as it is.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-/// The result of calls of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why metrics or a report could not be written or read.

@@ -29,9 +29,7 @@ pub struct Summary {
     pub false_claim_loops: u64,
     pub tampered_loops: u64,
     pub iterations: Spread,
-    /// Micro-dollars.
     pub cost_micros: Spread,
-    /// Milliseconds.
     pub duration_millis: Spread,
     /// Files that loops changed, a file counted once per loop.
     pub files_modified: u64,
@@ -80,7 +78,6 @@ impl Group {
     }
 }
 
-/// The loops that ended on one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Day {
     /// The first moment of the day, in UTC.

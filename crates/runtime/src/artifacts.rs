@@ -12,7 +12,6 @@ use sha2::{Digest as _, Sha256};
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 
-/// What an artifact is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     pub(crate) iteration: Option<Iteration>,

@@ -28,12 +28,9 @@ const MAX_LOG: u64 = 1 << 20;
 /// How often a request to stop is looked for.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What runners need to be asked.
 #[derive(Debug)]
 pub struct Asking<'a> {
-    /// Runs them.
     pub supervisor: &'a Supervisor,
-    /// Their environment.
     pub environment: &'a [(OsString, OsString)],
     /// How they are kept inside.
     pub sandbox: Option<Sandbox>,

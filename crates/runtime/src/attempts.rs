@@ -48,7 +48,6 @@ impl Attempts {
         }
     }
 
-    /// What it cost, as far as that is known.
     pub(crate) fn cost(&self, attempt: Attempt) -> Cost {
         let known = |amount| Cost::Known { amount };
         let reported = || {

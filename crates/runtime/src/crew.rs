@@ -50,34 +50,24 @@ pub type PushFiles = Arc<dyn Fn(TreeHash) -> BoxFuture<'static, ()> + Send + Syn
 /// What a crew needs besides the services of every run.
 #[derive(Clone)]
 pub struct CrewParts {
-    /// Where persons are asked.
     pub board: BoardHandle,
-    /// Asks a model.
     pub ask: AskModel,
-    /// The name of the model that an agent asks.
     pub model_name: ModelName,
-    /// Adds tools.
     pub extend_tools: ExtendTools,
     /// Whether tools and agents run in a sandbox.
     pub sandbox: Sandboxing,
-    /// Servers of more tools.
     pub mcp_servers: Vec<McpServer>,
     /// Somebody who can be asked right now.
     pub person: Option<AskPerson>,
-    /// Runs a loop.
     pub run_loop: Option<RunLoop>,
     /// Is given the files whenever a delegation ended, before the journal says so: what it says is done is never missing elsewhere.
     pub push: Option<PushFiles>,
-    /// Who watches.
     pub tell: Tell,
 }
 
-/// What changes when a crew is resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CrewLimits {
-    /// Another limit for the cost.
     pub max_cost: Option<Money>,
-    /// Another limit for the rounds.
     pub max_rounds: Option<u32>,
 }
 
@@ -103,7 +93,6 @@ pub struct OpenedCrew {
     is_conversation: bool,
 }
 
-/// A crew as its journal tells it.
 pub async fn read_crew(store: &StoreHandle, id: RunId) -> Result<Crew, Error> {
     replay(id, store.journal(id).await?)
 }
@@ -279,7 +268,6 @@ impl OpenedCrew {
         }
     }
 
-    /// Which crew it is.
     pub const fn run_id(&self) -> RunId {
         self.crew.lease.run
     }
@@ -487,7 +475,6 @@ impl OpenedCrew {
         Ok(Ok(reservation.granted))
     }
 
-    /// Reserves money and asks a model.
     async fn ask(
         &self,
         tasks: &mut JoinSet<Answer>,
@@ -565,7 +552,6 @@ impl OpenedCrew {
     }
 }
 
-/// What a model is asked for.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Answer,

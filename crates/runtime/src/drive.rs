@@ -28,7 +28,6 @@ pub(crate) enum Pause {
     Session { iteration: Iteration, attempt: Attempt, prompt: String },
 }
 
-/// A loop, from here to its end.
 pub(crate) struct Driver {
     pub(crate) context: Context,
     pub(crate) live: Live,
@@ -42,7 +41,6 @@ impl Driver {
         Self { context, live, inbox: Inbox { stops, requests }, notifying: Notifying::new() }
     }
 
-    /// Drives the loop to its end.
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<RunResult, Error> {
         match self.advance(effects).await? {
             Pause::Over { outcome } => self.finish(outcome).await,

@@ -43,7 +43,6 @@ pub(crate) fn packages(config: &LoopConfig, environment: &[(OsString, OsString)]
         .collect()
 }
 
-/// Packages that are not as they were.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changed {
     /// Another content, and new files that Python runs when it starts, or that register plugins.

@@ -19,12 +19,10 @@ pub enum Error {
     /// Another loop works in the workspace, or something of one that died still does.
     #[error(transparent)]
     Lock(#[from] ralph_workspace::LockError),
-    /// An agent could not be supervised.
     #[error(transparent)]
     Agent(#[from] ralph_agents::Error),
     #[error("could not open a proxy for the agent: too many files may be open")]
     Proxy(#[source] io::Error),
-    /// A check could not be supervised.
     #[error(transparent)]
     Checks(#[from] ralph_checks::Error),
     #[error("the journal of loop {loop_id} cannot be followed")]

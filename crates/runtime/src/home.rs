@@ -94,7 +94,6 @@ impl Home {
         self.kept_settings().join(key(&digest.finalize()))
     }
 
-    /// Where a loop's worktree is.
     pub fn worktree(&self, loop_id: LoopId) -> PathBuf {
         self.root.join("worktrees").join(loop_id.short())
     }
@@ -131,7 +130,6 @@ fn clear(folder: &Path) -> Result<(), Error> {
     cleared
 }
 
-/// What belongs to one loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopFolder {
     root: PathBuf,
@@ -147,12 +145,10 @@ impl LoopFolder {
         self.root.join("logs")
     }
 
-    /// The output of the agent of one pass.
     pub fn agent_log(&self, iteration: Iteration, attempt: Attempt) -> PathBuf {
         self.logs().join(format!("iteration-{iteration}-agent-{attempt}.log"))
     }
 
-    /// What an agent was told.
     pub fn prompt(&self, iteration: Iteration) -> PathBuf {
         self.root.join("prompts").join(format!("iteration-{iteration}.md"))
     }

@@ -40,7 +40,6 @@ impl End {
 }
 
 impl<M: Listed> Journaled<M> {
-    /// Records a new run and what has to be done first.
     pub(crate) async fn create(
         services: &Services,
         new: NewRun,
@@ -92,7 +91,6 @@ impl<M: Listed> Journaled<M> {
     }
 }
 
-/// The event as the journal keeps it.
 pub(crate) fn encode<E: JournalEvent>(at: Timestamp, event: &E) -> Result<NewEvent, Error> {
     Ok(NewEvent { at, version: E::VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
 }
@@ -101,7 +99,6 @@ pub(crate) fn head_of(run: RunId, recorded: &[Recorded]) -> Head {
     recorded.last().map_or_else(|| Head::genesis(run), |last| Head { seq: last.seq, hash: last.hash })
 }
 
-/// A run as its journal tells it.
 pub(crate) fn replay<M: Machine>(loop_id: RunId, recorded: Vec<Recorded>) -> Result<M, Error> {
     let wrong = |source| Error::Replay { loop_id, source };
     let mut events = Vec::with_capacity(recorded.len());

@@ -104,7 +104,6 @@ impl Live {
         services.tell(Update { run: Some(self.lease.run), candidate: None, what });
     }
 
-    /// All of the loop, as it is seen.
     pub(crate) fn view(&self) -> RunView {
         RunView::new(self.lease.run, &self.run)
     }

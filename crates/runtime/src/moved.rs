@@ -15,7 +15,6 @@ use crate::pinned::Pinned;
 /// of a task: the lease of the process before is not waited for.
 #[derive(Debug, Clone)]
 pub struct Moved {
-    /// The new workspace.
     pub workspace: PathBuf,
     /// Whether what is kept beside the journal is missing here. Then the workspace holds the files of the loop's start: what is
     /// protected is recorded from them again, before `tree` is restored.

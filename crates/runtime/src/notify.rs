@@ -21,7 +21,6 @@ const TIMEOUT: Millis = Millis::secs(10);
 /// Notifications that are under way.
 pub(crate) type Notifying = JoinSet<()>;
 
-/// The run that a notification is about.
 pub(crate) struct About<'a> {
     pub(crate) services: &'a Services,
     pub(crate) run: RunId,
@@ -42,7 +41,6 @@ pub(crate) fn begin(about: &About<'_>, kind: &'static str, text: &str, notifying
     notifying.spawn(to_channels(about.services.clone(), about.run, kind, text.to_owned()));
 }
 
-/// Notifies of an alert in the background.
 pub(crate) fn alert(context: &Context, alert: Alert, notifying: &mut Notifying) {
     begin(&context.into(), "alert", alert.sentence(), notifying);
 }

@@ -49,7 +49,6 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Which loop it is.
     pub const fn loop_id(&self) -> LoopId {
         self.driver.live.lease.run
     }
@@ -64,10 +63,8 @@ impl Opened {
     }
 }
 
-/// What a resumed loop gets.
 #[derive(Debug, Clone, Default)]
 pub struct Resume {
-    /// New limits.
     pub limits: Limits,
     /// Where its files are now, where that is not where it was recorded.
     pub moved: Option<Moved>,
@@ -320,7 +317,6 @@ pub(crate) struct Reopened {
     pub(crate) lock: Lock,
 }
 
-/// The workspace as it was found.
 pub(crate) struct AsFound {
     pub(crate) tree: TreeHash,
     /// The user restored another state than that of the last iteration.
@@ -469,7 +465,6 @@ async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
     Err(Error::LimitStands { loop_id: live.lease.run, reason: AbortReason::ProhibitedPath, hint })
 }
 
-/// A loop as its journal tells it.
 pub async fn read_loop(store: &StoreHandle, loop_id: LoopId) -> Result<(Loop, Head), Error> {
     let recorded = store.journal(loop_id).await?;
     let head = head_of(loop_id, &recorded);

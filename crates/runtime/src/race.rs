@@ -51,7 +51,6 @@ impl Listed for RaceRun {
     }
 }
 
-/// A race that waits to be run.
 pub struct OpenedRace {
     services: Services,
     race: Journaled<RaceRun>,
@@ -142,16 +141,13 @@ async fn ensure_not_running(services: &Services, race: &RaceRun) -> Result<(), E
     Ok(())
 }
 
-/// A race as its journal tells it.
 pub async fn read_race(store: &StoreHandle, id: RunId) -> Result<RaceRun, Error> {
     replay(id, store.journal(id).await?)
 }
 
-/// What the tasks of a race answer with.
 type Answer = (LoopId, Result<RunResult, Error>);
 
 impl OpenedRace {
-    /// Runs it to its end.
     pub async fn run(mut self) -> Result<RaceResult, Error> {
         let (mut tasks, mut names) = (JoinSet::<Answer>::new(), HashMap::<task::Id, LoopId>::new());
         let mut stoppers: HashMap<LoopId, Stopper> = HashMap::new();

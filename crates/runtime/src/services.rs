@@ -24,14 +24,11 @@ const LEASE_MILLIS: i64 = 30_000;
 /// Who watches. Called from the loop's own task: quick, and its panics are caught.
 pub type Watcher = Arc<dyn Fn(Update) + Send + Sync>;
 
-/// Makes an agent for one run.
 pub type BuildAgent =
     Arc<dyn Fn(&AgentSpec, AgentServices) -> Result<Box<dyn Agent>, ralph_agents::Error> + Send + Sync>;
 
-/// The variables of an agent.
 pub type AgentVariables = Arc<dyn Fn(&AgentSpec) -> Vec<(OsString, OsString)> + Send + Sync>;
 
-/// The folders of an agent.
 pub type AgentSettings = Arc<dyn Fn(&AgentSpec) -> Vec<PathBuf> + Send + Sync>;
 
 /// What an agent, or a check, may not read: usual places of keys and logins, by who runs with which variables.

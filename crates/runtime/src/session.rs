@@ -249,7 +249,6 @@ pub async fn continue_session(
     advance(opened, record).await
 }
 
-/// Ends a loop in a session.
 pub async fn cancel_session(
     services: Services,
     record: SessionRecord,

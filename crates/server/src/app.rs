@@ -19,9 +19,7 @@ use crate::auth::TokenCache;
 /// What a server may use of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at once.
     pub connections: usize,
-    /// Streams of events at once.
     pub streams: usize,
     pub body_bytes: usize,
     /// The largest body of a call on the store: events and what is committed with them.
@@ -60,7 +58,6 @@ impl Default for Limits {
     }
 }
 
-/// What a server is made from.
 pub struct ServerOptions {
     pub store: StoreHandle,
     pub board: Arc<dyn Board>,
@@ -126,7 +123,6 @@ impl App {
         &self.options.store
     }
 
-    /// Tasks and what belongs to them.
     pub fn board(&self) -> &Arc<dyn Board> {
         &self.options.board
     }

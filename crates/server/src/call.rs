@@ -21,7 +21,6 @@ use crate::auth::Caller;
 use crate::problem::{Refusal, answer};
 use crate::upload::Upload;
 
-/// The answer of a handler.
 pub(crate) type Answer = Result<Response, Refusal>;
 
 #[derive(Debug)]
@@ -47,7 +46,6 @@ impl Call {
         self.app.now()
     }
 
-    /// A part of the path as it was sent.
     pub(crate) fn part(&self, name: &str) -> &str {
         self.path.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
@@ -57,12 +55,10 @@ impl Call {
         self.part(name).parse().map_err(|error: T::Err| Problem::new(404, "not-found", error.to_string()).into())
     }
 
-    /// The task in the path.
     pub(crate) fn task_id(&self) -> Result<TaskId, Refusal> {
         self.parsed("id")
     }
 
-    /// The loop in the path.
     pub(crate) fn run_id(&self) -> Result<RunId, Refusal> {
         self.parsed("id")
     }
@@ -207,7 +203,6 @@ fn null_character(body: &[u8]) -> Option<String> {
     find(&serde_json::from_slice(body).ok()?, "")
 }
 
-/// Reads a body of JSON within the limits.
 pub(crate) async fn read_body(headers: &HeaderMap, body: Body, limit: usize, time: Duration) -> Result<Bytes, Refusal> {
     check_head(headers, "application/json", limit)?;
     match tokio::time::timeout(time, Limited::new(body, limit).collect()).await {
@@ -267,7 +262,6 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     Ok(response)
 }
 
-/// A new resource and where it is.
 pub(crate) fn created(place: &str, value: &impl Serialize) -> Answer {
     let mut response = json(StatusCode::CREATED, value)?;
     if let Ok(place) = HeaderValue::from_str(place) {

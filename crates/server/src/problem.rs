@@ -11,7 +11,6 @@ use ralph_store::Error;
 /// The media type of problem documents.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// A refusal on its way to the caller.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) problem: Box<Problem>,

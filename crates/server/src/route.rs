@@ -20,15 +20,12 @@ use crate::call::{Answer, Call, read_body};
 use crate::problem::{Refusal, answer};
 use crate::upload::read_file;
 
-/// Makes the schema of a type.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 type Handler = Arc<dyn Fn(Call) -> BoxFuture<'static, Answer> + Send + Sync>;
 
-/// What a request holds.
 #[derive(Clone, Copy)]
 pub(crate) enum Body {
     None,
-    /// JSON of this type.
     Json(SchemaOf),
     /// The same, longer: a call on the store.
     LongJson(SchemaOf),
@@ -41,7 +38,6 @@ impl Body {
     }
 }
 
-/// What an answer holds.
 #[derive(Clone, Copy)]
 pub(crate) enum Content {
     Empty,
@@ -57,7 +53,6 @@ pub(crate) struct Reply {
     pub(crate) content: Content,
 }
 
-/// A row of the table.
 #[derive(Clone)]
 pub(crate) struct Route {
     pub(crate) method: Method,
@@ -104,7 +99,6 @@ impl Route {
         }
     }
 
-    /// Its query is this type.
     pub(crate) fn query<T: JsonSchema>(mut self) -> Self {
         self.query = Some(schema_of::<T>);
         self
@@ -115,7 +109,6 @@ impl Route {
         self
     }
 
-    /// Its body is this type.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
         self.body = Body::Json(schema_of::<T>);
         self
@@ -127,13 +120,11 @@ impl Route {
         self
     }
 
-    /// Its body is a file.
     pub(crate) fn file(mut self) -> Self {
         self.body = Body::File;
         self
     }
 
-    /// It answers with this type.
     pub(crate) fn json<T: JsonSchema>(mut self, status: u16, description: &'static str) -> Self {
         self.replies.push(Reply { status, description, content: Content::Json(schema_of::<T>) });
         self
@@ -149,7 +140,6 @@ impl Route {
         self
     }
 
-    /// It can refuse with this status, too.
     pub(crate) fn refuses(mut self, status: u16) -> Self {
         self.refusals.push(status);
         self
@@ -229,7 +219,6 @@ pub(crate) async fn settle(app: &App, answered: impl Future<Output = Answer>) ->
     answer(&refusal.problem)
 }
 
-/// The router of all rows.
 pub(crate) fn router(app: &App, table: Vec<Route>) -> Router {
     let mut paths: Vec<(&'static str, MethodRouter)> = Vec::new();
     for route in table {

@@ -19,7 +19,6 @@ use crate::problem::Refusal;
 
 /// What a stream is made of: gives the next bytes, none at the end.
 pub(crate) trait Source: Send + Sized + 'static {
-    /// Waits for the next bytes.
     fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
 }
 

@@ -15,7 +15,6 @@ use crate::accept::ServeError;
 pub struct TlsFiles {
     /// The certificate, followed by those that lead to its authority.
     pub certificates: PathBuf,
-    /// Its private key.
     pub key: PathBuf,
 }
 

@@ -30,7 +30,6 @@ impl Secret {
         &self.0
     }
 
-    /// What is stored of it.
     pub fn hash(&self) -> String {
         hash(&self.0)
     }
@@ -42,7 +41,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why there is no first token.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstTokenError {
     #[error("could not use {} for the first token: {source}", path.display())]
@@ -98,7 +96,6 @@ pub(crate) fn hash(secret: &str) -> String {
     hex(&Sha256::digest(secret.as_bytes()))
 }
 
-/// Bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

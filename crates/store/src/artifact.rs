@@ -29,9 +29,7 @@ pub struct Artifact {
     pub kind: ArtifactKind,
     /// Its name within the run, such as `logs/iteration-1-agent-2.log`. Recording a name again replaces the older record.
     pub name: String,
-    /// The iteration that it is about, where it is about one.
     pub iteration: Option<Iteration>,
-    /// The attempt that made it, where one did.
     pub attempt: Option<Attempt>,
     /// The SHA-256 of its content, in hexadecimal digits.
     pub sha256: String,

@@ -25,7 +25,6 @@ pub enum Metering {
 
 ralph_model::named!(Metering { Watched => "watched", Reported => "reported" });
 
-/// An attempt as it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptEntry {
     pub attempt: Attempt,

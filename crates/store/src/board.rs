@@ -34,20 +34,17 @@ pub struct Claim {
     pub without_repo: bool,
     /// How long the lease lasts unless it is renewed.
     pub lease: Millis,
-    /// Now.
     pub at: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
-    /// The task, now pending.
     pub task: Task,
     pub lease: TaskLease,
     /// When the lease expires unless it is renewed.
     pub expires_at: Timestamp,
 }
 
-/// Who holds a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskHolder {
     pub lease: TaskLease,
@@ -109,9 +106,7 @@ pub struct TaskChange {
 pub struct TaskFilter {
     /// Only those with one of these statuses; empty means any.
     pub statuses: Vec<TaskStatus>,
-    /// Only those with this tag.
     pub tag: Option<String>,
-    /// Only those of this agent.
     pub agent: Option<String>,
     /// Only those that are older than this one, which was the last of the page before.
     pub before: Option<TaskId>,
@@ -324,7 +319,6 @@ pub trait Board: Debug + Send + Sync {
     /// How many tasks have each status, those with none included.
     async fn task_counts(&self) -> Result<Vec<StatusCount>>;
 
-    /// Changes a task that has not ended.
     async fn change_task(&self, id: TaskId, change: &TaskChange, at: Timestamp) -> Result<Task>;
 
     /// Adds a comment to a task, whether it has ended or not. A second call with the same key and comment changes nothing.
@@ -343,7 +337,6 @@ pub trait Board: Debug + Send + Sync {
     /// another worker takes it away, because its worker lives after all.
     async fn renew_lease(&self, lease: TaskLease, for_span: Millis, at: Timestamp) -> Result<Renewed>;
 
-    /// Who holds a task now.
     async fn task_holder(&self, id: TaskId) -> Result<Option<TaskHolder>>;
 
     /// Records how far the work is.
@@ -400,7 +393,6 @@ pub trait Board: Debug + Send + Sync {
     /// Removes a schedule, and returns whether there was one.
     async fn remove_schedule(&self, id: &str) -> Result<bool>;
 
-    /// All schedules, by name.
     async fn schedules(&self) -> Result<Vec<Schedule>>;
 
     /// Creates the task of a schedule that is due and moves the schedule on to `next`, in one transaction. Only the first of

@@ -15,7 +15,6 @@ use sha2::{Digest as _, Sha256};
 pub struct Seq(pub u64);
 
 impl Seq {
-    /// The place after this one.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
@@ -73,7 +72,6 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// The text is no hash.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a hash: expected 64 lower-case hexadecimal digits")]
 pub struct ParseHash(String);
@@ -114,7 +112,6 @@ impl TryFrom<String> for Hash {
     }
 }
 
-/// Where a journal ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The place of its last event.
@@ -136,7 +133,6 @@ impl Head {
     }
 }
 
-/// An event that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEvent {
     pub at: Timestamp,
@@ -152,7 +148,6 @@ impl NewEvent {
     }
 }
 
-/// An event as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     pub seq: Seq,

@@ -6,7 +6,6 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::chain::Seq;
 
-/// Something that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     Events {

@@ -6,7 +6,6 @@ use ralph_model::{Attempt, RunId, TaskId};
 use crate::chain::{Break, Seq};
 use crate::run::Epoch;
 
-/// The result of every call on a store.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a call on the store failed. Nothing of a failed call is stored.

@@ -10,7 +10,6 @@ pub struct Pool {
     pub cap: Money,
 }
 
-/// What an attempt wants to reserve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reserve {
     /// The day in UTC, as `2026-11-15`.

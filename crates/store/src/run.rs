@@ -40,7 +40,6 @@ pub struct Machine {
     pub boot: String,
 }
 
-/// The process that holds a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseHolder {
     pub machine: Machine,
@@ -49,7 +48,6 @@ pub struct LeaseHolder {
     pub until: Timestamp,
 }
 
-/// A run that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewRun {
     /// Its id, never used before.
@@ -67,7 +65,6 @@ pub struct NewRun {
     pub at: Timestamp,
 }
 
-/// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RunStatus {
     /// Not ended. Without a living process of that pid it was interrupted and can be resumed.
@@ -82,7 +79,6 @@ ralph_model::named!(RunStatus {
     Running => "RUNNING", Completed => "COMPLETED", Aborted => "ABORTED", Error => "ERROR"
 });
 
-/// The text is no status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a status: expected running, completed, aborted or error")]
 pub struct ParseRunStatus(String);
@@ -115,17 +111,14 @@ pub struct RunSummary {
     pub finished_at: Option<Timestamp>,
 }
 
-/// What an attempt cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settlement {
     pub attempt: Attempt,
     pub amount: Money,
 }
 
-/// What is written to a run in one transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Append {
-    /// New events, in their order.
     pub events: Vec<NewEvent>,
     /// What listings show from now on; `None` keeps what they show.
     pub summary: Option<RunSummary>,
@@ -142,7 +135,6 @@ impl From<NewEvent> for Append {
     }
 }
 
-/// A run as listings show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEntry {
     pub id: RunId,
@@ -172,7 +164,6 @@ pub struct RunEntry {
     pub machine: Option<Machine>,
     /// Until when its lease counts on other machines.
     pub lease_until: Option<Timestamp>,
-    /// The epoch of its newest lease.
     pub epoch: Epoch,
     pub head: Head,
 }
@@ -191,11 +182,8 @@ impl RunEntry {
 pub struct Filter {
     /// Only those that work in this folder, or in a worktree that was made for it.
     pub workspace: Option<String>,
-    /// Only those that are this far.
     pub status: Option<RunStatus>,
-    /// Only those of this kind.
     pub kind: Option<RunKind>,
-    /// Only those that are part of this run.
     pub parent: Option<RunId>,
     /// Only those that are older than this one, which was the last of the page before.
     pub before: Option<RunId>,
@@ -203,7 +191,6 @@ pub struct Filter {
     pub limit: Option<u32>,
 }
 
-/// What a user told a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hint {
     /// Which of the run's, counted from 1.
@@ -215,19 +202,15 @@ pub struct Hint {
 /// Which runs match a text that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lookup {
-    /// Exactly this one.
     One(Box<RunEntry>),
-    /// No run.
     None,
     /// More than one, newest first.
     Several(Vec<RunEntry>),
 }
 
-/// How a run is to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StopMode {
     AfterIteration,
-    /// At once.
     Now,
 }
 

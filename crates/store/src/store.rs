@@ -142,7 +142,6 @@ pub trait Store: Debug + Send + Sync {
     /// How many loops have each status. One that has none may be left out.
     async fn run_counts(&self) -> Result<Vec<(RunStatus, u64)>>;
 
-    /// One run, by its whole id.
     async fn run(&self, run: RunId) -> Result<RunEntry>;
 
     /// The run that a person means: by any start of its short id or its whole id, or by at least four

@@ -15,7 +15,6 @@ pub struct Fixture {
 const PATCH: &str = "fix.patch";
 
 impl Fixture {
-    /// Every fixture.
     pub const ALL: &[Self] = &[
         Self { name: "fixable-bug/shell", test: "sh tests/run.sh" },
         Self { name: "fixable-bug/python", test: "python3 -m unittest -v" },

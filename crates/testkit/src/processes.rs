@@ -69,7 +69,6 @@ impl Processes {
         found
     }
 
-    /// Waits until none is left.
     #[track_caller]
     pub fn wait_until_gone(&self, limit: Duration) -> Result<(), Vec<Process>> {
         self.wait(limit, Vec::is_empty).map(|_| ())

@@ -103,7 +103,6 @@ impl Script {
         path
     }
 
-    /// Reads a script from a file.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
         serde_json::from_slice(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })

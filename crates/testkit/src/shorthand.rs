@@ -61,7 +61,6 @@ impl Step {
         Self::ReportCost(CostReport { micros, input_tokens: 0, output_tokens: 0, model: None, rhythm: Some(rhythm) })
     }
 
-    /// Runs a line with `sh -c`.
     pub fn run(line: impl Into<String>) -> Self {
         Self::Run(line.into())
     }
@@ -80,7 +79,6 @@ impl Step {
         Self::IgnoreSignals(vec![SignalName::Term, SignalName::Int, SignalName::Hup])
     }
 
-    /// Waits until a file exists.
     pub fn wait_for_file(path: impl Into<PathBuf>) -> Self {
         Self::WaitForFile { path: path.into(), limit_ms: a_minute() }
     }

@@ -125,17 +125,14 @@ pub struct FileText {
     pub text: String,
 }
 
-/// Where an agent prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     #[default]
     Stdout,
-    /// Standard error.
     Stderr,
 }
 
-/// Many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flood {
@@ -146,7 +143,6 @@ pub struct Flood {
     /// With line breaks or without.
     #[serde(default)]
     pub lines: Lines,
-    /// Text or not.
     #[serde(default)]
     pub encoding: Encoding,
 }
@@ -162,7 +158,6 @@ pub enum Lines {
     One,
 }
 
-/// What a flood is made of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Encoding {
@@ -172,7 +167,6 @@ pub enum Encoding {
     InvalidUtf8,
 }
 
-/// What a run says it cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostReport {
@@ -221,7 +215,6 @@ pub struct Child {
     pub ignore: Vec<SignalName>,
 }
 
-/// The session of a child.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Session {

@@ -31,14 +31,12 @@ pub enum StreamLine<'a> {
     Other,
 }
 
-/// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageChunk<'a> {
     /// Who speaks. Voices are heard beside each other: a piece of one does not end the message of another.
     pub voice: &'static str,
     /// The name of the message; a piece of another one ends it.
     pub message: Cow<'a, str>,
-    /// The words, decoded.
     pub words: Cow<'a, str>,
 }
 
@@ -54,7 +52,6 @@ pub struct ChunkDecoder {
     out: Vec<u8>,
 }
 
-/// A message that is being told.
 struct MessageBuffer {
     name: &'static str,
     message: String,

@@ -141,7 +141,6 @@ pub fn strip_escapes(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&strip(text.as_bytes())).into_owned())
 }
 
-/// The same for bytes.
 pub(crate) fn strip(bytes: &[u8]) -> Vec<u8> {
     let (mut stream, mut out) = (EscapeStream::default(), Vec::with_capacity(bytes.len()));
     stream.push(bytes, &mut out);

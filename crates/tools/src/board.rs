@@ -99,7 +99,6 @@ struct Tools {
     now: fn() -> Timestamp,
 }
 
-/// Adds a tool that is a method.
 macro_rules! tool {
     ($registry:ident, $tools:ident, $name:literal, $effect:ident, $description:literal, $method:ident) => {{
         let tools = $tools.clone();

@@ -36,7 +36,6 @@ pub use web::{SearchService, Web};
 /// What a call of a tool does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Only looks.
     Reads,
     /// Changes files of the workspace, or what Ralph keeps.
     Writes,
@@ -55,7 +54,6 @@ pub struct Spec {
     pub effect: Effect,
 }
 
-/// One call of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     pub name: &'a str,
@@ -114,7 +112,6 @@ impl Services {
     }
 }
 
-/// The tools that can be called.
 #[derive(Debug)]
 pub struct Tools {
     registry: Registry,
@@ -124,7 +121,6 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// The tools of these services.
     pub fn new(services: Services) -> std::io::Result<Self> {
         let mut registry = Registry::default();
         files::register(&mut registry, &services)?;

@@ -33,23 +33,18 @@ const MAX_TOOLS: usize = 200;
 /// The longest description and schema of a tool: a model pays for each of them with every message.
 const MAX_SPEC: usize = 16 << 10;
 
-/// A server of tools.
 #[derive(Clone)]
 pub struct McpServer {
     /// What its tools are named after: `mcp__NAME__TOOL`.
     pub name: String,
-    /// Where it is.
     pub place: McpPlace,
 }
 
-/// Where a server of tools is.
 #[derive(Clone)]
 pub enum McpPlace {
     /// A line of shell that starts it, in the workspace and in the sandbox.
     Command(String),
-    /// At an address.
     Url {
-        /// The address.
         url: String,
         /// Its key, which goes into the header `Authorization`.
         key: Option<String>,
@@ -62,7 +57,6 @@ impl std::fmt::Debug for McpServer {
     }
 }
 
-/// Adds the tools of a server.
 pub(crate) async fn register(
     registry: &mut Registry,
     server: McpServer,
@@ -198,7 +192,6 @@ impl Transport<RoleClient> for Link {
 }
 
 impl Link {
-    /// Starts a program.
     fn start(shell: &Arc<Shell>, line: &str, workspace: &std::path::Path) -> Result<Self, String> {
         std::fs::create_dir_all(&shell.logs).map_err(|error| error.to_string())?;
         let (feeder, input) = feed(16);
@@ -259,7 +252,6 @@ impl Link {
     }
 }
 
-/// A server at an address.
 struct Address {
     url: String,
     http: Http,

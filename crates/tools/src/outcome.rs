@@ -7,7 +7,6 @@ pub const MAX_TEXT: usize = 32 << 10;
 /// The most characters of a line of evidence.
 const MAX_SUMMARY: usize = 200;
 
-/// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     pub success: bool,

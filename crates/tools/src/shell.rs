@@ -36,7 +36,6 @@ pub struct Shell {
     pub hold: Vec<Arc<OwnedFd>>,
 }
 
-/// What came of a program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) ended: Ended,

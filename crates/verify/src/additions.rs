@@ -77,7 +77,6 @@ pub fn refused_addition(path: &str, before: &[u8], now: &[u8]) -> Option<String>
     Some(lost.unwrap_or_else(|| "code around the tests changed".to_owned()))
 }
 
-/// A file as it was and as it is.
 pub(crate) struct Pair<'s> {
     old: &'s Source<'s>,
     new: &'s Source<'s>,

@@ -72,10 +72,8 @@ const OPERATORS: [(&str, &str); 8] = [
     ("&&", "&& !"),
 ];
 
-/// A test of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeableTest {
-    /// Its name in the source.
     pub name: String,
     /// Where it can be changed so that it must fail; nowhere, at times.
     pub places: Vec<Place>,

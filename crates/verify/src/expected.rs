@@ -11,7 +11,6 @@ use crate::test_names;
 /// What changed of the files that hold tests.
 #[derive(Debug, Clone, Copy)]
 pub struct TestChanges<'a> {
-    /// Files that were changed with permission.
     pub allowed: &'a [String],
     /// Tests that have another name because their file has: old and new start of the names.
     pub renamed: &'a [(String, String)],
@@ -22,9 +21,7 @@ pub struct TestChanges<'a> {
 /// Tests that a file of the start defines and that run whenever it is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinedTests {
-    /// The file.
     pub path: String,
-    /// Their names in the source.
     pub names: Vec<String>,
     /// Whether a runner said that it runs them.
     pub is_listed: bool,

@@ -17,7 +17,6 @@ const MAX_FILES: usize = 20_000;
 /// What Go says of every package: its test files, with their folder.
 const GO_FILES: &str = r#"{{$d := .Dir}}{{range .TestGoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .XTestGoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}"#;
 
-/// A question to a runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Whom it asks.

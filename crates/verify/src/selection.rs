@@ -6,7 +6,6 @@ use regex::Regex;
 use crate::pins::{Expanded, Simple, executed_files, path, started_by, starts};
 use crate::tripwire::is_reported_as;
 
-/// What the commands start.
 #[derive(Debug, Default)]
 pub struct Selection {
     runs: Vec<(Runner, Simple)>,

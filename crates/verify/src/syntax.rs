@@ -89,7 +89,6 @@ pub(crate) mod marks {
     pub(crate) const JUDGE: u32 = 1 << 24;
 }
 
-/// A language that can be read.
 pub(crate) struct Language {
     pub(crate) extensions: &'static [&'static str],
     grammar: fn() -> tree_sitter::Language,
@@ -454,7 +453,6 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Nodes with a mark, in a node.
     pub(crate) fn marked(&self, at: usize, mark: u32) -> impl Iterator<Item = usize> {
         self.walk(at).filter(move |node| self.has(*node, mark))
     }

@@ -6,7 +6,6 @@ use ralph_model::{ChangeKind, Pin, PinKind, Tamper, TamperKind};
 /// More tampered files than this are counted, not listed: the list goes into the journal and into prompts.
 const MAX_TAMPERED: usize = 200;
 
-/// A pinned file that is not as it was at the start.
 #[derive(Debug, Clone, Copy)]
 pub struct PinnedChange<'a> {
     pub path: &'a str,
@@ -36,7 +35,6 @@ pub enum ChangeJudgement {
     Tampered(Tamper),
 }
 
-/// Judges the change of one pinned file.
 pub fn judge_change(change: PinnedChange<'_>) -> ChangeJudgement {
     if change.is_allowed {
         return ChangeJudgement::Allowed;

@@ -18,7 +18,6 @@ use ralph_model::{CheckOutcome, Shrunk, TestTally};
 use crate::expected::DefinedTests;
 use crate::tripwire::{is_reported_as, is_whole_of};
 
-/// What the name of a package starts with.
 pub const PACKAGE: &str = "package ";
 /// What stands between the name of a test and the number of its copy, where a runner prints one name several times.
 pub const COPY: &str = " #";
@@ -148,7 +147,6 @@ fn tests(tally: &TestTally) -> u32 {
     counted.saturating_sub(u32::try_from(packages).unwrap_or(u32::MAX))
 }
 
-/// Whether there are names, and all of them.
 const fn names_tell(tally: &TestTally) -> bool {
     !tally.names.is_empty() && tally.names.len() < TestTally::MAX_TESTS
 }
@@ -205,7 +203,6 @@ fn missing<'a>(before: &'a TestTally, now: &TestTally, moved: &[(String, String)
         .collect()
 }
 
-/// A test of pytest and which of its cases a name is.
 fn case_of(name: &str) -> Option<(&str, &str)> {
     let (test, rest) = name.split_once('[')?;
     rest.strip_suffix(']').filter(|_| !test.contains(' ')).map(|case| (test, case))

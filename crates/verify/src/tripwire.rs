@@ -68,7 +68,6 @@ struct PlannedFile {
     tests: Vec<PlannedTest>,
 }
 
-/// A test, and one place at which it is changed.
 #[derive(Debug)]
 struct PlannedTest {
     name: String,
@@ -99,7 +98,6 @@ enum State {
     Void,
 }
 
-/// A run of the checks with tests changed.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedRun<'a> {
     pub outcomes: &'a [CheckOutcome],
@@ -236,7 +234,6 @@ impl Plan {
         self.files.is_empty()
     }
 
-    /// Names of the tests that are changed.
     pub fn names(&self) -> Vec<&str> {
         self.tests().map(|planned| planned.name.as_str()).collect()
     }

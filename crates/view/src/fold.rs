@@ -31,12 +31,10 @@ pub struct RunFold {
 }
 
 impl RunFold {
-    /// A run that was read from its journal.
     pub const fn new(loop_id: LoopId, run: Loop) -> Self {
         Self { loop_id, run }
     }
 
-    /// A run from its first event.
     pub fn start(loop_id: LoopId, at: Timestamp, event: Event) -> Result<(Self, Vec<Delta>), ReplayError> {
         let (run, _) = Loop::start(at, event)?;
         let deltas = vec![opened(&run)];
@@ -69,7 +67,6 @@ pub fn opened(run: &Loop) -> Delta {
     Delta::Opened { config: Box::new(facts.config.clone()), start: Box::new(facts.start.clone()) }
 }
 
-/// What is known after that was not known before.
 fn compare(loop_id: LoopId, before: &Loop, after: &Loop, deltas: &mut Vec<Delta>) {
     let (old, new) = (before.facts(), after.facts());
     if let Some(stop) = new.stop.filter(|_| new.stop != old.stop) {

@@ -58,7 +58,6 @@ struct Documents {
     proof: ProofView,
 }
 
-/// The JSON schema of all views.
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(Documents)
 }

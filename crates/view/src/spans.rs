@@ -9,7 +9,6 @@ use ralph_model::{AgentRun, Grade, LoopId, Millis, Timestamp};
 use crate::run::{IterationView, OutcomeView, RunState, RunStatus, VerdictView};
 use crate::update::{Delta, Update, What};
 
-/// One stretch of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
     pub trace: u128,
@@ -24,7 +23,6 @@ pub struct Span {
     pub attributes: Vec<(&'static str, SpanValue)>,
 }
 
-/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpanValue {
     Text(String),
@@ -64,7 +62,6 @@ impl From<bool> for SpanValue {
     }
 }
 
-/// The spans that ended with an update.
 pub fn spans(update: &Update) -> Vec<Span> {
     let What::Recorded { at, state, deltas, .. } = &update.what else { return Vec::new() };
     let run = Run { id: state.loop_id, candidate: update.candidate };

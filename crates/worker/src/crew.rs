@@ -33,7 +33,6 @@ const MAX_QUESTION: usize = 1000;
 const MAX_LINE: usize = 200;
 
 impl Job<'_> {
-    /// Gives the task to a crew.
     pub(crate) async fn work_as_crew(&mut self) -> Result<Ended, Error> {
         let mut interruption = self.interrupt.subscribe();
         let (place, former) = tokio::select! {

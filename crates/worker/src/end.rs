@@ -24,7 +24,6 @@ const MAX_OUTPUT: usize = 48 * 1024;
 const MAX_REASON: usize = 3 * 1024;
 
 impl Job<'_> {
-    /// Reports the end to the server.
     pub(crate) async fn finish(&self, ended: Result<Ended, Error>) {
         let interruption = *self.interrupt.borrow();
         let task = self.task().id;

@@ -47,7 +47,6 @@ impl Git {
         &self.program
     }
 
-    /// A call in a git directory.
     pub(crate) fn in_dir(&self, git_dir: &Path) -> Call {
         let mut call = self.call();
         call.command.env("GIT_DIR", git_dir);
@@ -70,7 +69,6 @@ impl Git {
     }
 }
 
-/// One run of git.
 pub(crate) struct Call {
     command: Command,
     input: Option<String>,

@@ -32,7 +32,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A claimed task.
 pub(crate) struct Job<'a> {
     pub(crate) worker: &'a Worker,
     pub(crate) lease: TaskLease,
@@ -46,7 +45,6 @@ pub(crate) struct Job<'a> {
     checkpoints: Checkpoints,
 }
 
-/// How the work on a task ended.
 pub(crate) enum Ended {
     Loop {
         result: Box<RunResult>,
@@ -57,7 +55,6 @@ pub(crate) enum Ended {
     Crew {
         result: Box<CrewResult>,
         branch: Option<String>,
-        /// Why the work is not on the branch.
         unpushed: Option<String>,
         /// Whether the checks of the task pass, where it has some.
         checks: Option<bool>,
@@ -66,7 +63,6 @@ pub(crate) enum Ended {
     Interrupted(Interruption),
 }
 
-/// A loop to continue.
 struct Former {
     id: LoopId,
     run: Loop,
@@ -216,7 +212,6 @@ impl<'a> Job<'a> {
         Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
     }
 
-    /// Passes on what was recorded.
     fn observe(&self, update: Update, steps: &mpsc::UnboundedSender<Step>) {
         let task = self.task().id;
         match update.what {
@@ -443,7 +438,6 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What is ready to be started.
 struct Ready {
     place: Place,
     resolved: Option<Resolved>,

@@ -23,7 +23,6 @@ pub(crate) enum Interruption {
     Stopping,
 }
 
-/// What the lease on a task needs.
 pub(crate) struct Keeper {
     client: Client,
     task: TaskId,

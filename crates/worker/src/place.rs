@@ -38,7 +38,6 @@ const MAX_TRIES: u32 = 200;
 pub(crate) struct Source {
     /// A git directory of this machine with the commits.
     git_dir: PathBuf,
-    /// What is pushed to.
     remote: String,
     /// The commit that is checked out there.
     head: Option<String>,
@@ -115,7 +114,6 @@ pub(crate) struct Place {
     git: Git,
     source: Source,
     branch: String,
-    /// Where the agent works.
     pub(crate) root: PathBuf,
     /// The git directory of the snapshots, which no agent reaches.
     snapshots: PathBuf,
@@ -127,7 +125,6 @@ pub(crate) struct Place {
     parent: String,
     /// The newest commit of the branch, if there is one.
     tip: Option<String>,
-    /// The newest tree that was pushed.
     pushed: Option<TreeHash>,
 }
 
@@ -244,7 +241,6 @@ impl Place {
         self.pushed.as_ref() == Some(tree)
     }
 
-    /// The branch with the work, if there is one.
     pub(crate) fn branch(&self) -> Option<&str> {
         self.tip.as_ref().map(|_| self.branch.as_str())
     }
@@ -333,7 +329,6 @@ fn is_object(tree: &TreeHash) -> bool {
     matches!(tree.0.len(), 40 | 64) && tree.0.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The branch with the work of a task.
 pub(crate) fn branch(task: TaskId) -> String {
     format!("ralph/{task}")
 }

@@ -9,7 +9,6 @@ pub(crate) fn progress_file(task: &Task) -> String {
     format!("thoughts/shared/ralph/{}/progress.md", task.id)
 }
 
-/// The objective of a task's loop.
 pub(crate) fn objective(task: &Task, promise_tag: &str) -> Result<String, String> {
     let mut text = task.task.clone();
     if let Some(path) = &task.ralph_plan_path {

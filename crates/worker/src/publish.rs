@@ -31,7 +31,6 @@ pub(crate) enum Step {
     Tree { iteration: Iteration, before: TreeHash, tree: TreeHash, is_decided: bool },
 }
 
-/// Shows the work on one task.
 pub(crate) struct Publisher<'a> {
     worker: &'a Worker,
     client: Client,

@@ -3,7 +3,6 @@
 use ralph_model::{Money, TaskId, TaskStatus, Timestamp};
 use serde_json::{Value, json};
 
-/// Something that a worker did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerEvent {
     Started {

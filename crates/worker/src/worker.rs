@@ -28,12 +28,10 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 /// How often a slot without a task looks again while others work, in a worker that ends when nothing is left.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(300);
 
-/// What a worker is given.
 pub struct WorkerOptions {
     pub host: Host,
     pub client: Client,
     pub name: String,
-    /// Tasks at once.
     pub concurrency: u32,
     /// The folder of tasks without a repository; without one such tasks are left to others.
     pub workspace: Option<PathBuf>,
@@ -48,7 +46,6 @@ pub struct WorkerOptions {
     pub stop: CancellationToken,
 }
 
-/// A worker that can work.
 pub struct Worker {
     pub(crate) host: Host,
     pub(crate) client: Client,

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::stop::is_stop;
 
-/// A failure of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("could not {action} {}: {source}", path.display())]

@@ -17,7 +17,6 @@ pub enum Excluded {
     Added,
     /// It was there before.
     AlreadyThere,
-    /// There is no git repository.
     NoRepository,
 }
 

@@ -69,7 +69,6 @@ impl Git {
     }
 }
 
-/// One run of git.
 pub(crate) struct Call {
     command: Command,
     program: PathBuf,
@@ -277,12 +276,10 @@ impl Watch {
     }
 }
 
-/// What a run of git gave.
 pub(crate) struct Answer {
     /// Its exit code; none when a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) output: Vec<u8>,
-    /// Its standard error.
     pub(crate) message: String,
 }
 
@@ -293,7 +290,6 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// Makes one below `scratch`.
     pub(crate) fn make(scratch: &Path, places: &crate::gitdir::GitDir) -> Result<Self, Error> {
         let folder = tempfile::Builder::new()
             .prefix("shadow-")

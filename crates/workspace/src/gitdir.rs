@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-/// Where the parts of a repository are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GitDir {
     /// The folder that holds `.git`.

@@ -30,7 +30,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How long another Ralph's lock on the folder is given to go away: a second start is refused within a second.
 const ELSEWHERE: Duration = Duration::from_millis(500);
 
-/// Who holds a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {

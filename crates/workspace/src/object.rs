@@ -129,7 +129,6 @@ impl Mode {
     }
 }
 
-/// One name in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) name: Vec<u8>,
@@ -228,7 +227,6 @@ pub(crate) fn commit(tree: &Id, parent: Option<&Id>, seconds: i64, message: &str
     format!("tree {}\n{parent}author {who}\ncommitter {who}\n\n{message}\n", tree.hex()).into_bytes()
 }
 
-/// The tree that a commit object names.
 pub(crate) fn commit_tree(content: &[u8]) -> Option<Id> {
     let line = content.strip_prefix(b"tree ")?.get(..40)?;
     Id::parse(std::str::from_utf8(line).ok()?).ok()

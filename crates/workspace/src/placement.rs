@@ -3,7 +3,6 @@
 use crate::Error;
 use crate::quote::unquote;
 
-/// What is, or is to be, at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
     Absent,

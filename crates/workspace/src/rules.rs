@@ -20,7 +20,6 @@ pub(crate) enum Word {
     Wanted,
 }
 
-/// The rules of one ignore file.
 pub(crate) struct Rules(Gitignore);
 
 impl Rules {

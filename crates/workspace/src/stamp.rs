@@ -23,7 +23,6 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// The parts of a `stat` that matter.
     pub(crate) fn of(stat: &Stat) -> Self {
         Self {
             device: stat.st_dev,

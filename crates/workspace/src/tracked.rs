@@ -27,7 +27,6 @@ impl Tracked {
         self.files.contains(path)
     }
 
-    /// Whether one of them is below this folder.
     pub(crate) fn has_below(&self, folder: &[u8]) -> bool {
         self.folders.contains(folder)
     }

@@ -25,7 +25,6 @@ pub(super) enum Confinement {
     Sandbox,
 }
 
-/// The calls of a session.
 #[derive(Debug)]
 pub(super) struct Calls {
     confinement: Confinement,
@@ -152,7 +151,6 @@ impl Calls {
     }
 }
 
-/// What was new about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum News {
     Call,
@@ -214,7 +212,6 @@ fn is_sandbox(why: &str, confinement: Confinement) -> bool {
     why.lines().any(|line| is_wall(line) || (confinement == Confinement::Sandbox && is_refused_by_sandbox(line)))
 }
 
-/// What a call says, for people.
 fn words(update: &Value) -> String {
     let output = update.get("rawOutput");
     let raw = output.and_then(|output| {

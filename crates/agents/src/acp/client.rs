@@ -37,7 +37,6 @@ const MAX_NAME: usize = 200;
 /// Takes the lines for the server; dropping it closes the server's input.
 pub(super) type Sink = Box<dyn FnMut(String) -> Result<(), FeedError> + Send>;
 
-/// What the session is for.
 #[derive(Debug)]
 pub(super) struct PromptTask {
     pub(super) prompt: String,
@@ -63,7 +62,6 @@ impl PromptTask {
     }
 }
 
-/// One session with a server.
 pub(super) struct Client {
     task: PromptTask,
     sink: Option<Sink>,

@@ -15,7 +15,6 @@ pub(super) struct Garbage {
     complaint: String,
 }
 
-/// How much there was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Amount {
     Usual,

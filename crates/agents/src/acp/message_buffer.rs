@@ -13,7 +13,6 @@ const MAX: usize = 64 * 1024;
 /// several come from a server that begins the same turn again and again.
 const MAX_IN_A_ROW: u32 = 25;
 
-/// A message that is being told.
 #[derive(Debug, Default)]
 pub(super) struct MessageBuffer {
     /// Whole messages since the last call.
@@ -47,7 +46,6 @@ impl MessageBuffer {
         }
     }
 
-    /// The message is whole.
     pub(super) fn ends(&mut self, transcript: &mut Transcript) {
         if self.message.trim().is_empty() {
             self.message.clear();

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 /// What this side answers to a method that it does not have.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// A message of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message {
     Request { id: Value, method: String, params: Value },
@@ -56,7 +55,6 @@ pub(super) fn notification(method: &str, params: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }
 
-/// An answer to a request of the server.
 pub(super) fn answer(id: &Value, result: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }

@@ -24,7 +24,6 @@ pub(super) enum SessionOption {
 /// How a server lets one choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum By {
-    /// By a method for that alone.
     Method,
     Option(String),
 }
@@ -48,7 +47,6 @@ pub(super) fn of(opened: &Value, model: Option<&str>, confinement: Confinement) 
 }
 
 impl SessionOption {
-    /// The method and its parameters.
     pub(super) fn request(&self, session: &str) -> (&'static str, Value) {
         match self {
             Self::Mode { mode } => ("session/set_mode", json!({"sessionId": session, "modeId": mode})),
@@ -81,14 +79,12 @@ pub(super) fn other_model(offered: &[String]) -> String {
     }
 }
 
-/// The model of a session, where that is named.
 pub(super) fn current_model(opened: &Value) -> Option<String> {
     let current = opened.pointer("/models/currentModelId").or_else(|| model_option(opened)?.get("currentValue"));
     let name = current.and_then(Value::as_str).filter(|name| !NOT_NAMES.contains(name))?;
     Some(short(name.to_owned(), MAX_NAME))
 }
 
-/// The names of the models that a session offers.
 pub(super) fn offered(opened: &Value) -> Vec<String> {
     let models = opened.pointer("/models/availableModels").and_then(Value::as_array).into_iter().flatten();
     let options = model_option(opened).and_then(|option| option.get("options")?.as_array()).into_iter().flatten();

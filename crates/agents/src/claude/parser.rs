@@ -46,13 +46,10 @@ pub(super) fn is_piece(line: &str) -> bool {
 /// Whether something else than the program can keep it from writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confinement {
-    /// Nothing does.
     None,
-    /// It runs in a sandbox.
     Sandbox,
 }
 
-/// The parser of one run.
 #[derive(Debug)]
 pub(super) struct Claude {
     confinement: Confinement,
@@ -66,7 +63,6 @@ pub(super) struct Claude {
     until: Option<Timestamp>,
     compactions: u32,
     stderr: VecDeque<String>,
-    /// An event was seen.
     began: bool,
 }
 
@@ -235,7 +231,6 @@ impl Claude {
         }
     }
 
-    /// Results of tools.
     fn results(&mut self, event: &Event, transcript: &mut Transcript) {
         let blocks = event.message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         for block in blocks.iter().filter(|block| text(&block["type"]) == "tool_result") {
@@ -314,7 +309,6 @@ impl Claude {
         }
     }
 
-    /// The end of a turn.
     fn result(&mut self, event: &Event, transcript: &mut Transcript) {
         self.answers.look_for_uncounted(transcript);
         self.spending.add(&event.model_usage_since_last_result, &event.model_usage, &event.total_cost_usd, transcript);

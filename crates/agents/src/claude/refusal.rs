@@ -18,7 +18,6 @@ pub(super) struct Failure {
     pub(super) detail: String,
     /// The service's name for it.
     pub(super) service: String,
-    /// The status of the answer.
     pub(super) status: Option<u16>,
     /// When a limit ends, where the service said so.
     pub(super) until: Option<Timestamp>,

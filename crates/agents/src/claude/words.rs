@@ -7,12 +7,10 @@ use crate::text::is_refused_by_sandbox;
 /// Bytes of a text that are looked at, and kept of it.
 pub(super) const MAX: usize = 2000;
 
-/// A text, or none.
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// What a tool is called with, for people.
 pub(super) fn called_with(input: &Value) -> String {
     const TELLING: [&str; 9] =
         ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "prompt"];

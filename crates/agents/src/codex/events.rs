@@ -13,7 +13,6 @@ const MAX_WORDS: usize = 2000;
 /// Words of a file system that a sandbox of Codex's own made read-only.
 const READ_ONLY: &str = "Read-only file system";
 
-/// The parser of one run.
 pub(crate) struct Codex {
     guard: Guard,
     failed: Option<String>,
@@ -206,7 +205,6 @@ fn exited(code: i64, last: &str) -> String {
     if last.is_empty() { format!("exit code {code}") } else { format!("exit code {code}: {last}") }
 }
 
-/// The last line of an output that has words.
 fn last_line(output: &str) -> &str {
     output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim()
 }

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::kind::PROGRAM;
 use crate::trouble::{classify, status_in};
 
-/// The trouble in the words of an error.
 pub(crate) fn trouble(words: &str, now: Timestamp) -> Option<Trouble> {
     let words = spoken(words);
     classify(status_in(&words), &words, now).map(|trouble| PROGRAM.advised(trouble))

@@ -60,7 +60,6 @@ fn exit_of(call: &Value) -> Option<String> {
     matches!(what, "Exit Code" | "Signal").then(|| format!("{} {value}", what.to_lowercase()))
 }
 
-/// What a call is about, for people.
 pub(super) fn about(parameters: Option<&Value>) -> String {
     let Some(Value::Object(parameters)) = parameters else { return String::new() };
     let telling = TELLING.iter().find_map(|name| parameters.get(*name).and_then(Value::as_str));

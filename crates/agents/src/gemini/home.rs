@@ -163,7 +163,6 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
     Ok(Own { folder: own, environment: environment.into_iter().collect() })
 }
 
-/// The settings of the run.
 fn settings_for(user: &Value, has: impl Fn(&str) -> Option<OsString>) -> Value {
     let mut own = json!({
         "general": {

@@ -52,15 +52,12 @@ pub(crate) struct Gemini {
     records: Records,
     /// The settings of the run and those of the user that they were made from: people know only the latter.
     settings: Option<(String, String)>,
-    /// The model that was asked for.
     asked: Option<String>,
-    /// What the agent is saying.
     text: String,
     /// Calls that were told on standard output, by their ids.
     calls: VecDeque<(String, String)>,
     /// Commands whose exit code the record has not told yet.
     held: VecDeque<String>,
-    /// Calls of helpers that were told.
     told_calls: VecDeque<String>,
     /// When the program told that it begins. A session that is taken up again has records of before.
     began: Option<String>,

@@ -21,7 +21,6 @@ const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// Characters of a session's id that a file's name ends with.
 const SHORT: usize = 8;
 
-/// The records of one run.
 pub(crate) struct Records {
     projects: PathBuf,
     session: Option<String>,
@@ -37,7 +36,6 @@ impl Records {
         Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new() }
     }
 
-    /// The program named its session.
     pub(crate) fn session(&mut self, id: &str) {
         let is_plain = id.len() >= SHORT && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if is_plain && self.session.is_none() {

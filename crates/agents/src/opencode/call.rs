@@ -13,12 +13,10 @@ const MAX_OUTPUT: usize = 1000;
 /// What matters for the rest of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It was not permitted.
     Denied,
     Other,
 }
 
-/// Puts a call into the transcript.
 pub(super) fn tell(part: &Value, transcript: &mut Transcript) -> Outcome {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
     let state = part.get("state").unwrap_or(&Value::Null);

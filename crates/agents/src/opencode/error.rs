@@ -9,7 +9,6 @@ use crate::trouble::{classify, point_in_time, reset_time};
 /// Bytes of a body of which the words count.
 const MAX_BODY: usize = 4096;
 
-/// An error as an event tells it.
 pub(super) struct Failure {
     /// One line, in the service's words where it gave some.
     pub(super) words: String,
@@ -18,7 +17,6 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// Reads the error of an event.
     pub(super) fn read(error: &Value, now: Timestamp) -> Self {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("").to_owned();
         let name = text(error.get("name"));

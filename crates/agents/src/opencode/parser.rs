@@ -27,7 +27,6 @@ const MAX_BEGUN: u32 = 5;
 const FOLDERS: &str = "make ~/.local/share/opencode, ~/.local/state/opencode and ~/.config/opencode, or start opencode once \
                        outside of the sandbox";
 
-/// What was read so far.
 #[derive(Default)]
 pub(super) struct Reader {
     /// The model that the user's settings name.
@@ -52,7 +51,6 @@ pub(super) struct Reader {
     is_asking: bool,
 }
 
-/// What came last.
 #[derive(Default, PartialEq, Eq)]
 enum Last {
     /// Nothing at all, or a step that has not ended.

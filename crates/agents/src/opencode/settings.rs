@@ -59,7 +59,6 @@ pub(super) fn without_subagents(request: &Request<'_>) -> Map<String, Value> {
     rules
 }
 
-/// The servers that settings name.
 fn servers(settings: &Map<String, Value>) -> Vec<String> {
     settings.get("mcp").and_then(Value::as_object).map(|mcp| mcp.keys().cloned().collect()).unwrap_or_default()
 }

@@ -11,7 +11,6 @@ pub(super) const MAX_CALLS: usize = 500;
 /// Calls that are under way at once.
 const MAX_OPEN: usize = 64;
 
-/// The tool calls of a run.
 #[derive(Default)]
 pub(super) struct Calls {
     ended: Vec<ToolEvidence>,
@@ -20,7 +19,6 @@ pub(super) struct Calls {
     more_failed: u32,
 }
 
-/// A call that is under way.
 pub(super) struct Open {
     pub(super) id: String,
     pub(super) tool: String,

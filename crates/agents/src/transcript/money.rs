@@ -55,7 +55,6 @@ impl Transcript {
         self.spending.lost_count.get_or_insert(why);
     }
 
-    /// Whether a model has a price.
     pub(crate) fn has_price(&self, model: &str) -> bool {
         self.spending.meter.has_price(model)
     }

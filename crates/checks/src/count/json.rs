@@ -102,7 +102,6 @@ enum Progress {
     Complete,
 }
 
-/// One report on its way.
 #[derive(Debug, Default)]
 struct Report {
     scanner: Scanner,
@@ -125,7 +124,6 @@ enum Kind {
     Mocha,
 }
 
-/// A test on its way.
 #[derive(Debug, Default)]
 struct Case {
     titles: Vec<String>,
@@ -267,7 +265,6 @@ impl Report {
     }
 }
 
-/// The kind of a report by the first name in it.
 fn kind(key: &str) -> Option<Kind> {
     match key {
         "numFailedTestSuites" | "numTotalTestSuites" => Some(Kind::Jest),

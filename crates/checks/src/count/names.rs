@@ -14,7 +14,6 @@ use ralph_verify::test_names::COPY;
 /// Bytes kept of one name.
 const MAX_LENGTH: usize = 300;
 
-/// Names of failing tests.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeSet<String>);
 

@@ -24,7 +24,6 @@ impl Sums {
     }
 }
 
-/// What a recogniser gathers.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) sums: Sums,

@@ -223,7 +223,6 @@ pub(crate) struct RewindArgs {
     pub(crate) to: RewindTarget,
 }
 
-/// The state that a rewind restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RewindTarget {
     /// Before the loop.

@@ -34,16 +34,11 @@ pub(crate) struct TrustArgs {
     pub(crate) json: bool,
 }
 
-/// What `ralph trust` does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TrustAction {
-    /// Show the configuration and ask.
     Ask,
-    /// Show the configuration and approve it.
     Approve,
-    /// List the approvals.
     List,
-    /// Revoke one.
     Revoke(String),
 }
 

@@ -22,7 +22,6 @@ use crate::input::{is_interactive, now};
 use crate::objective::objective;
 use crate::screen::{Screen, ask_at_terminal, counted, told};
 
-/// Decides and acts.
 pub(crate) async fn run(args: DoArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let objective = objective(&args.run, &mut std::io::stdin().lock())?;
     if objective.trim().is_empty() {

@@ -21,7 +21,6 @@ use ralph_host::agents::{Readiness, advice, listed, note};
 /// How long a program may take to say its version: some start a whole runtime for it.
 const TIMEOUT: Duration = Duration::from_secs(8);
 
-/// What is known of one agent on this computer.
 struct Seen {
     spec: AgentSpec,
     readiness: Readiness,

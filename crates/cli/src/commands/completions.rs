@@ -7,7 +7,6 @@ use clap_complete::Shell;
 
 use crate::args::{Cli, CompletionsArgs, CompletionsTarget};
 
-/// Prints what was asked for.
 pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
     match args.target {

@@ -13,7 +13,6 @@ use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
 use crate::style::{PLAIN, QUIET};
 
-/// Shows the settings.
 pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>) -> Result<u8> {
     if args.schema {
         screen.result(&format!("{:#}", schema(Owner::User)))?;

@@ -84,7 +84,6 @@ async fn follow(
     Ok(code)
 }
 
-/// Continues a crew.
 pub(crate) async fn resume(
     args: &ResumeArgs,
     entry: &RunEntry,
@@ -146,7 +145,6 @@ fn tell(result: &CrewResult, as_json: bool, terminal: &Terminal, screen: &mut Sc
     Ok(result.exit_code)
 }
 
-/// Shows a crew.
 pub(crate) async fn show(
     store: &StoreHandle,
     entry: &RunEntry,

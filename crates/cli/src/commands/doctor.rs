@@ -28,7 +28,6 @@ use ralph_host::{Dirs, Host};
 pub(crate) struct Subject<'a> {
     pub(crate) dirs: &'a Dirs,
     pub(crate) current: &'a Path,
-    /// The `PATH`.
     pub(crate) path: OsString,
     pub(crate) reaper: ReaperProgram,
     pub(crate) level: ralph_process::Level,
@@ -77,7 +76,6 @@ enum Level {
     Fail,
 }
 
-/// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Finding {
     name: &'static str,

@@ -26,7 +26,6 @@ const MAX_LISTED: usize = 6;
 /// Characters of a glob that are shown.
 const MAX_GLOB: usize = 60;
 
-/// Prints the plan of a loop.
 pub(super) async fn explain(
     config: &LoopConfig,
     around: &Host,
@@ -158,7 +157,6 @@ fn text(config: &LoopConfig, plan: &Plan, listings: &[TestListing], sandbox: &st
     page
 }
 
-/// What a runner said of its tests, in words.
 pub(crate) fn said(listing: &TestListing) -> String {
     let runner = listing.runner;
     if listing.command.is_empty() {

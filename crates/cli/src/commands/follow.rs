@@ -31,7 +31,6 @@ const ECHO: Duration = Duration::from_millis(100);
 
 /// What following a loop needs besides the loop.
 pub(crate) struct Following<'a> {
-    /// Where the program is.
     pub(crate) around: &'a Host,
     /// How it is shown.
     pub(crate) args: ScreenArgs,
@@ -43,7 +42,6 @@ pub(crate) struct Following<'a> {
 
 /// A request of `ralph do`.
 pub(crate) struct Activation<'a> {
-    /// The decision, for the result.
     pub(crate) decision: &'a Value,
     /// Whether one pass was decided on: then the agent's answer is what the user wants to see.
     pub(crate) shows_answer: bool,
@@ -63,14 +61,12 @@ pub(crate) enum Hints {
     Hidden,
 }
 
-/// Starts a run and follows it.
 pub(crate) async fn start(following: Following<'_>, resolved: Resolved, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let around = following.around;
     let open = async |store, watcher, stops| around.start(resolved, store, watcher, stops).await;
     follow(following, screen, open).await
 }
 
-/// Goes on with a loop and follows it.
 pub(crate) async fn go_on(
     following: Following<'_>,
     loop_id: LoopId,
@@ -344,7 +340,6 @@ fn tell(
     Ok(ended.result.exit_code)
 }
 
-/// One line about a candidate.
 fn standing(number: usize, candidate: &CandidateView, winner: Option<&CandidateView>) -> String {
     let CandidateView { loop_id, agent, status, won, iterations, cost, .. } = candidate;
     let mark = match (won, winner) {

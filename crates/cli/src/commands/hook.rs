@@ -40,7 +40,6 @@ enum Answer {
 }
 
 impl Answer {
-    /// A message for the user.
     fn message(text: &str) -> Self {
         Self::Object(json!({ "systemMessage": format!("Ralph: {text}") }))
     }
@@ -61,7 +60,6 @@ impl Answer {
         Self::Object(both)
     }
 
-    /// The same with a warning for the user.
     fn with_warning(self, warning: Option<String>) -> Self {
         let Some(warning) = warning else { return self };
         match self {
@@ -116,7 +114,6 @@ fn answer(event: &Event) -> Answer {
     }
 }
 
-/// One event, and where it happens.
 struct Hook<'a> {
     event: &'a Event,
     host: Host,

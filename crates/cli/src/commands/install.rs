@@ -15,12 +15,9 @@ use crate::page::Page;
 use crate::screen::{Screen, ask_at_terminal, counted};
 use crate::style::{BAD, GOOD, PLAIN, QUIET, TITLE, WARN};
 
-/// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// Add Ralph.
     Install,
-    /// Remove it.
     Uninstall,
 }
 

@@ -12,7 +12,6 @@ use crate::screen::Screen;
 use crate::style::{fit, of_status};
 use ralph_host::{Host, Liveness};
 
-/// Lists loops.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let (entries, older) = match ralph_host::database::open_existing(&around.dirs).await? {
         Some(store) => chosen(&store, &args, around).await?,

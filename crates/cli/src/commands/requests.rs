@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::page::{Fit, Page, Table, cell};
 
-/// One line of the list.
 #[derive(Debug, Deserialize)]
 struct Line {
     iteration: u32,
@@ -28,7 +27,6 @@ fn read(path: &Path) -> anyhow::Result<Vec<Line>> {
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-/// The list as JSON.
 pub(super) fn as_json(path: &Path) -> anyhow::Result<Value> {
     let lines = read(path)?.into_iter().map(|Line { iteration, agent, record }| {
         let mut value = serde_json::to_value(&record)?;
@@ -43,7 +41,6 @@ pub(super) fn as_json(path: &Path) -> anyhow::Result<Value> {
     lines.collect::<anyhow::Result<Vec<Value>>>().map(Value::Array)
 }
 
-/// The list for people.
 pub(super) fn as_text(path: &Path) -> anyhow::Result<Page> {
     let (lines, mut page) = (read(path)?, Page::default());
     if lines.is_empty() {

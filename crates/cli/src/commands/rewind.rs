@@ -60,7 +60,6 @@ pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>
     Ok(0)
 }
 
-/// The snapshots of a workspace.
 fn open(around: &Host, root: &Path) -> anyhow::Result<Workspace> {
     let state = around.home().workspace(root);
     let git = around.git()?;

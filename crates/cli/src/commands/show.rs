@@ -17,7 +17,6 @@ use crate::screen::Screen;
 use crate::style::{BAD, GOOD, PLAIN, QUIET, TITLE, of_status};
 use ralph_host::Host;
 
-/// Shows one loop or race.
 pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = chosen(&store, args.loop_name.as_deref(), around).await?;

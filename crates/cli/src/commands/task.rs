@@ -19,7 +19,6 @@ const LOCAL: &str = "http://127.0.0.1:3013";
 /// Tasks among which a short id is looked for.
 const RECENT: u32 = 200;
 
-/// Does what is asked for.
 pub(crate) async fn run(args: TaskArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let client = connect(&args.connection, around)?;
     let done = match args.action {

@@ -33,7 +33,6 @@ pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) 
     Ok(0)
 }
 
-/// Leaves a message for a loop.
 pub(crate) async fn leave(store: &StoreHandle, entry: &RunEntry, text: &str) -> anyhow::Result<()> {
     let short = entry.id.short();
     match entry.kind {

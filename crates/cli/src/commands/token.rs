@@ -11,7 +11,6 @@ use crate::input::now;
 use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
 
-/// Does what is asked for.
 pub(crate) async fn run(args: TokenArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match args.action {
         None => screen.result(&read_first(around)?)?,

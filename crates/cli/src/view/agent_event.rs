@@ -67,7 +67,6 @@ fn joined(left: &str, right: &str) -> String {
     if right.is_empty() { left.to_owned() } else { format!("{left}: {right}") }
 }
 
-/// The beginning of a message, on one line.
 fn beginning(message: &str) -> String {
     let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(MAX_MESSAGE) {

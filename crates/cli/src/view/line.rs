@@ -10,7 +10,6 @@ use super::agent_event::{event_line, is_failure};
 use crate::screen::{counted, dollars};
 use crate::style::{BAD, BUSY, GOOD, PLAIN, QUIET, WARN, of_status};
 
-/// How lasting a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
     /// Worth keeping on the screen when the view has moved on.
@@ -103,7 +102,6 @@ pub(super) fn of_progress(progress: &Progress, is_confirming: bool) -> Option<Sa
     })
 }
 
-/// A loop that begins, or that is continued.
 pub(super) fn opened(config: &LoopConfig, state: &RunState) -> String {
     let limits = match state.metered {
         true => format!("{} and {}", up_to(config.max_iterations), dollars(config.max_cost)),
@@ -137,7 +135,6 @@ pub(super) fn without_checks(config: &LoopConfig) -> Option<String> {
     config.verification_commands.is_empty().then(|| text.to_owned())
 }
 
-/// What a request to stop leads to.
 pub(super) const fn stopping(stop: Stop, in_iteration: bool) -> &'static str {
     match (stop.when, in_iteration) {
         (StopWhen::AfterIteration, true) => "stopping after this iteration; Ctrl-C once more stops now",

@@ -11,7 +11,6 @@ use crate::style::{PLAIN, QUIET, TITLE, WARN, flat};
 
 use super::line::{self, Said, first_line, lasting, up_to};
 
-/// Turns updates into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// By the number of a candidate; none where nobody races.

@@ -13,14 +13,12 @@ use crate::style::{Colours, Look, ansi, drawn};
 
 use super::scene::Scene;
 
-/// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) columns: usize,
     pub(super) rows: usize,
 }
 
-/// Paints over what it painted before.
 #[derive(Debug)]
 pub(super) struct Painter<W: Write> {
     out: W,

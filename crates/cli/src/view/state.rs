@@ -17,7 +17,6 @@ const MAX_RECENT: usize = 8;
 /// How long nothing may happen before the view says so.
 const SILENCE: Millis = Millis(60_000);
 
-/// What is known of the run.
 #[derive(Debug, Clone)]
 pub(super) struct View {
     pub(super) run: RunState,
@@ -260,7 +259,6 @@ impl View {
         self.run.status != RunStatus::Running
     }
 
-    /// How it ended, in a word.
     pub(super) fn ended_as(&self) -> &str {
         match (&self.run.reason, self.run.status) {
             _ if self.run.verified => "verified",

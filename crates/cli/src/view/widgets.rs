@@ -18,7 +18,6 @@ const NAMES: u16 = 11;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const WIDEST_GAUGE: usize = 30;
 
-/// One row of a panel.
 #[derive(Debug, Clone)]
 pub(super) enum Row {
     /// What it is about, and for how long.
@@ -220,7 +219,6 @@ fn share(part: Money, whole: Money, room: usize) -> usize {
     usize::try_from(columns).unwrap_or(room).clamp(1, room.saturating_sub(1).max(1))
 }
 
-/// The rows of one loop.
 pub(super) fn loop_panel(view: &View, now: Timestamp) -> Panel {
     let title = format!("ralph {}  {}", view.run.loop_id.short(), view.objective);
     let elapsed = view.ended_at.unwrap_or(now).since(view.opened_at).to_string();

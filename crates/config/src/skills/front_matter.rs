@@ -29,7 +29,6 @@ impl FrontMatter {
         split(file)
     }
 
-    /// The kinds of tasks that it is for.
     pub(super) fn task_types(&self) -> Vec<String> {
         match &self.task_types {
             None => Vec::new(),

@@ -7,7 +7,6 @@ use crate::decide;
 use crate::event::{Effect, Event};
 use crate::facts::Facts;
 
-/// Waits for nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub outcome: Outcome,

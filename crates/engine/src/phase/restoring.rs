@@ -12,7 +12,6 @@ use crate::facts::Facts;
 pub struct Restoring {
     pub attempt: Attempt,
     pub best: Best,
-    /// What follows.
     pub(crate) next: Next,
 }
 

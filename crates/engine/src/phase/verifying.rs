@@ -7,7 +7,6 @@ use crate::decide::{self, Next};
 use crate::event::{Effect, Event, V6_RATCHET_AT_END};
 use crate::facts::{Facts, IterationRecord};
 
-/// Waits for the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verifying {
     pub attempt: Attempt,

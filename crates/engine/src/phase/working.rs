@@ -8,7 +8,6 @@ use crate::decide;
 use crate::event::{Effect, Event, Lost, V4_COUNTED_RUNS};
 use crate::facts::{Facts, IterationRecord};
 
-/// Waits for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Working {
     pub attempt: Attempt,

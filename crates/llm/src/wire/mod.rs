@@ -34,9 +34,7 @@ pub enum WireError {
 /// How the limit of what is written is named in Chat Completions: OpenAI renamed it, others did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatLimit {
-    /// `max_tokens`.
     MaxTokens,
-    /// `max_completion_tokens`.
     MaxCompletionTokens,
 }
 

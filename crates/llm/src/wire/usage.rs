@@ -52,7 +52,6 @@ const ENVELOPE: usize = 120;
 /// About as many bytes of text are one token.
 const BYTES_OF_A_TOKEN: usize = 4;
 
-/// Reads the usage of one answer.
 #[derive(Debug)]
 pub struct UsageReader {
     format: Format,
@@ -98,7 +97,6 @@ impl UsageReader {
         self.seen.written = u64::try_from(body.len() / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
     }
 
-    /// What was seen so far.
     pub fn seen(&self) -> UsageSeen {
         let tokens = match self.format {
             Format::Messages => anthropic::tokens(&self.usage),

@@ -12,7 +12,6 @@ pub struct Level {
     pub reads: ReadLevel,
 }
 
-/// How files are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Files {
     /// By mounts that only the tree sees, made by bubblewrap.

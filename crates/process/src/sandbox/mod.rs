@@ -67,7 +67,6 @@ pub struct Sandbox {
     /// Files and folders whose content the program shall not see, except what is writable below. Without mounts Landlock can
     /// only protect them from being written, and only where they are not below something writable: see [`Sandbox::check`].
     pub hidden: Vec<PathBuf>,
-    /// What it can reach.
     pub network: Network,
     /// By what means, as [`probe()`] found. What the machine does not have is not enforced; what it was found to have and
     /// refuses later keeps the program from being started.
@@ -77,7 +76,6 @@ pub struct Sandbox {
 /// What a program can reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {
-    /// Everything.
     Allowed,
     /// Itself: a loopback of its own tree, and nothing outside.
     Loopback,

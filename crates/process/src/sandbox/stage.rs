@@ -106,7 +106,6 @@ impl Stage {
         started
     }
 
-    /// Starts one for this request.
     pub(super) fn begin(program: &Path, request: &Request, jail: &Jail) -> Result<Self, String> {
         let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Other };
         let mut command = match &jail.bubblewrap {

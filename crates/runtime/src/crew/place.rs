@@ -35,7 +35,6 @@ const MAX_CONFLICTS: usize = 20;
 /// Tools, and what lets them reach hosts.
 type OpenTools = (Arc<Tools>, Option<ForwardProxy>);
 
-/// The workspace of a crew.
 pub(super) struct Place {
     pub(super) services: Services,
     pub(super) id: RunId,
@@ -220,7 +219,6 @@ impl Place {
         Ok(guard(&self.workspace).snapshot(self.id, name)?.tree)
     }
 
-    /// The workspace as it is now.
     pub(super) fn look(&self, frame: FrameId) -> Result<Base, Error> {
         let tree = self.snapshot(&format!("delegation-{}", frame.0))?;
         let commit = self.repository.as_ref().and_then(|repository| repository.head().ok()?.commit);

@@ -23,7 +23,6 @@ use crate::home::Home;
 use crate::live::settlement;
 use crate::settings_snapshot::{Shared, Tree};
 
-/// One run of the agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Pass {
     pub(super) iteration: Iteration,
@@ -41,7 +40,6 @@ pub(super) struct Seen<'a> {
     pub(super) attempt: Attempt,
     pub(super) agent: &'a AgentSpec,
     pub(super) log: &'a Path,
-    /// The workspace before it.
     pub(super) before: TreeHash,
     /// The commit that was checked out before it; none where its commits are not counted.
     pub(super) head: Option<Head>,
@@ -130,7 +128,6 @@ impl Context {
         Ok(Answer { event, money, artifacts: prompt.into_iter().collect() })
     }
 
-    /// Where and how a process of the agent runs.
     fn process_base(&self, iteration: Iteration, attempt: Attempt, agent: &AgentSpec) -> Result<ProcessBase, Error> {
         let scratch = self.folder.attempt(attempt);
         Home::make_private(&scratch)?;

@@ -348,12 +348,10 @@ impl Gate {
         totals.under_way == 0 && totals.problem.is_some_and(|problem| problem.until.is_some())
     }
 
-    /// The ports of loopback on which it listens.
     pub(super) fn ports(&self) -> Vec<u16> {
         self.gateway.as_ref().map(Gateway::ports).unwrap_or_default()
     }
 
-    /// What happens next at the gateway.
     async fn next(gate: &mut Option<Self>) -> GatewayEvent {
         let event = match gate {
             Some(gate) => gate.events.recv().await,

@@ -30,12 +30,9 @@ pub(super) enum Caches {
     Own,
 }
 
-/// A place that is ready for checks.
 pub(super) struct CheckEnv {
-    /// Where they run.
     pub(super) directory: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// What they run.
     pub(super) commands: Vec<String>,
     pub(super) timeout: Millis,
     pub(super) retries: u32,

@@ -13,7 +13,6 @@ use super::agent::Seen;
 use super::{Answer, Context};
 use crate::error::Error;
 
-/// What a hook says of a turn.
 #[derive(Debug, Clone)]
 pub(crate) enum Turn {
     Stopped {
@@ -33,7 +32,6 @@ pub(crate) struct Pass {
     pub(crate) iteration: Iteration,
     pub(crate) attempt: Attempt,
     pub(crate) agent: AgentSpec,
-    /// The workspace before it.
     pub(crate) before: TreeHash,
     /// The commit that was checked out when the loop began.
     pub(crate) head: Option<String>,

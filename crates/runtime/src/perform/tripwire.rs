@@ -36,10 +36,8 @@ const CMAKE: &str = "CMakeLists.txt";
 /// Modules that are read for what they import.
 const MAX_SOURCES: usize = 2000;
 
-/// What has to be confirmed.
 #[derive(Debug, Clone)]
 pub(crate) struct Claimed {
-    /// The workspace.
     pub(crate) now: TreeHash,
     /// What the checks said about it.
     pub(crate) verdict: Verdict,

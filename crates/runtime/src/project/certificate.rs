@@ -97,7 +97,6 @@ impl Certificate {
     }
 }
 
-/// What came of the tripwire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum CertifiedTripwire {

@@ -21,7 +21,6 @@ const PART: usize = 256 * 1024;
 /// The largest file that is kept in the database. A larger one is only on the machine of the server that it was sent to.
 const MAX_SHARED: u64 = 16 * 1024 * 1024;
 
-/// Where a file was found.
 pub(super) enum Found {
     Here(PathBuf),
     /// In the database, with its first piece.
@@ -72,7 +71,6 @@ pub(super) async fn share(app: &App, run: RunId, sha256: &str, file: &Path) -> R
     Ok(())
 }
 
-/// A file, piece by piece.
 pub(super) async fn serve(app: &App, found: Found, media: &'static str) -> Answer {
     match found {
         Found::Here(path) => {

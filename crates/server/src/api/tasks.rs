@@ -107,7 +107,6 @@ pub(crate) async fn list(call: Call) -> Answer {
     Ok(response)
 }
 
-/// Where the next page is, as a header.
 pub(crate) fn link_next(headers: &mut axum::http::HeaderMap, path: &str, query: &str, before: &str) {
     let kept = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("before="));
     let pairs: Vec<String> = kept.map(str::to_owned).chain([format!("before={before}")]).collect();

@@ -74,11 +74,9 @@ calls! {
     HintsAfter { run: RunId, number: u32 } => hints_after(run, number);
 }
 
-/// What comes back for a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reply {
-    /// What the call returned, as JSON.
     Done(Value),
     Failed(Refusal),
 }
@@ -146,7 +144,6 @@ pub async fn answer(store: &dyn Store, call: Call) -> Result<Reply> {
     }
 }
 
-/// What a call returned, as JSON.
 #[expect(clippy::expect_used, reason = "plain structs of numbers and texts, whose keys are texts, are always JSON")]
 fn json(value: impl Serialize) -> Result<Value> {
     Ok(serde_json::to_value(value).expect("a value of the store is JSON"))

@@ -48,11 +48,9 @@ pub trait Transport: Debug + Send + Sync {
     /// Where the server is, for messages.
     fn place(&self) -> &str;
 
-    /// Sends a call and waits for its answer.
     async fn send(&self, call: &Call) -> Result<Reply, SendError>;
 }
 
-/// A store behind a server.
 #[derive(Debug)]
 pub struct RemoteStore {
     transport: Box<dyn Transport>,

@@ -43,7 +43,6 @@ macro_rules! transaction {
 }
 use transaction;
 
-/// A store in a SQL database.
 #[derive(Debug)]
 pub(crate) struct SqlStore {
     backend: Backend,

@@ -25,7 +25,6 @@ pub(super) async fn fence(session: &mut Session<'_>, lease: Lease) -> Result<Hea
     Ok(head)
 }
 
-/// Locks a run for other writers.
 async fn lock(session: &mut Session<'_>, run: RunId) -> Result<(Epoch, Head)> {
     let locked = match session.dialect() {
         // The whole database is locked for other writers.

@@ -222,7 +222,6 @@ pub(crate) const STEPS: &[Step] = &[
     Step { version: 13, statements: &["ALTER TABLE agents ADD COLUMN token TEXT"], rows: &[] },
 ];
 
-/// The newest schema.
 pub(crate) fn newest() -> u32 {
     STEPS.last().map_or(0, |step| step.version)
 }

@@ -195,7 +195,6 @@ impl<'s> Session<'s> {
         rows.map_err(|source| backend.fault(self.doing, &source))
     }
 
-    /// The first row of a query.
     pub(super) async fn row(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<Option<Row<'s>>> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
@@ -287,7 +286,6 @@ impl Script {
     }
 }
 
-/// A value for a statement.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Int(Option<i64>),
@@ -340,14 +338,12 @@ value_from! {
     Option<TaskId>: task => Self::Text(task.map(|task| task.to_string()));
 }
 
-/// What a column can be read as.
 pub(crate) trait Column:
     for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>
 {
 }
 impl<T: for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>> Column for T {}
 
-/// One row of an answer.
 pub(crate) struct Row<'s> {
     place: &'s str,
     cells: Cells,

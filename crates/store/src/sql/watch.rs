@@ -9,7 +9,6 @@ use crate::changes::{Change, Changes};
 /// Changes that are kept for a subscriber that is slow; one that falls further behind has to look for itself.
 const KEPT: usize = 256;
 
-/// The subscribers of one store.
 #[derive(Debug)]
 pub(crate) struct Watch {
     sender: broadcast::Sender<Change>,

@@ -44,7 +44,6 @@ pub(super) enum Totals {
     Left,
 }
 
-/// A tool that the client offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offered {
     pub(super) name: String,
@@ -53,7 +52,6 @@ pub(super) struct Offered {
     pub(super) description: String,
 }
 
-/// What a tool takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Function(Value),
@@ -64,7 +62,6 @@ pub(super) enum Kind {
     Hosted,
 }
 
-/// A message without its format.
 struct Message {
     role: Role,
     texts: Vec<String>,

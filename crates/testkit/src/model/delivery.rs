@@ -12,7 +12,6 @@ use super::Ending;
 use super::plan::short_of_all;
 use super::server::Record;
 
-/// The body of a response.
 pub(super) struct Delivery {
     frames: VecDeque<Bytes>,
     length: Option<u64>,

@@ -16,7 +16,6 @@ pub enum Fault {
     Midway {
         /// The events that are sent before it, at most all but the last.
         after_events: usize,
-        /// The error.
         trouble: Trouble,
     },
     /// It falls silent and keeps the connection until the other side closes it.
@@ -45,7 +44,6 @@ pub enum Fault {
     Drop,
 }
 
-/// An answer by its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {

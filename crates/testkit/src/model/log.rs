@@ -9,7 +9,6 @@ use super::{Format, SideKind, Usage};
 const MAX_USER: usize = 16 * 1024;
 const MAX_RESULT: usize = 2 * 1024;
 
-/// One request and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Logged {
     /// Its number, from 1.
@@ -42,7 +41,6 @@ pub struct Logged {
     pub ending: Ending,
 }
 
-/// Where an answer came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -62,7 +60,6 @@ pub enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivered {
-    /// At once.
     Whole,
     Streamed,
 }
@@ -72,7 +69,6 @@ pub enum Delivered {
 #[serde(rename_all = "snake_case")]
 pub enum Authorization {
     Present,
-    /// It did not.
     Absent,
 }
 

@@ -37,7 +37,6 @@ pub(super) struct Planner {
     side: AtomicUsize,
 }
 
-/// What happens to a request.
 pub(super) enum Plan {
     Respond(Box<Prepared>),
     /// The connection is closed without an answer.

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::{Format, Status, Trouble};
 
-/// An answer that is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) code: u16,
@@ -15,7 +14,6 @@ pub(super) struct Refusal {
     pub(super) body: Value,
 }
 
-/// What an error is about.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct About<'a> {
     pub(super) format: Format,

@@ -15,7 +15,6 @@ pub enum Format {
     Gemini,
 }
 
-/// What a request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Route {
     /// It wants an answer of the model.
@@ -40,7 +39,6 @@ pub(super) enum Address {
     },
 }
 
-/// The forms in which Gemini answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GeminiForm {
     Whole,

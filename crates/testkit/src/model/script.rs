@@ -32,7 +32,6 @@ pub struct Script {
     pub directory: Option<PathBuf>,
 }
 
-/// One answer of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
@@ -122,7 +121,6 @@ pub enum Then {
     /// The last reply again.
     Repeat,
     Say(String),
-    /// An error.
     Refuse(Trouble),
 }
 
@@ -168,7 +166,6 @@ impl Default for Reply {
 }
 
 impl Usage {
-    /// No tokens.
     pub const ZERO: Self = Self { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 };
 
     /// All input, however it was paid.
@@ -198,12 +195,10 @@ impl AddAssign for Usage {
 }
 
 impl Tool {
-    /// Writes a whole file.
     pub fn write(path: impl Into<String>, content: impl Into<String>) -> Self {
         Self::Write { path: path.into(), content: content.into() }
     }
 
-    /// Runs a line in a shell.
     pub fn shell(command: impl Into<String>) -> Self {
         Self::Shell { command: command.into() }
     }
@@ -263,7 +258,6 @@ impl Reply {
         self
     }
 
-    /// Adds a header to the response.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
@@ -332,7 +326,6 @@ impl Script {
         self
     }
 
-    /// Reads a script from a file.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
         serde_json::from_slice(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })

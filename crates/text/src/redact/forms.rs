@@ -8,7 +8,6 @@ pub(super) const SHORTEST: usize = 8;
 /// So many characters of a base64 form are looked for; what follows them is swallowed. It keeps the automaton small.
 const MAX_BASE64: usize = 16;
 
-/// A form of a known value.
 pub(super) struct Form {
     pub(super) bytes: Vec<u8>,
     /// What follows belongs to the secret as long as it is of this class.

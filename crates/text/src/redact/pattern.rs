@@ -2,7 +2,6 @@
 
 use super::swallow::{Class, Swallow};
 
-/// A kind of secret.
 pub(super) struct Pattern {
     /// What is shown instead.
     pub(super) kind: &'static str,

@@ -22,7 +22,6 @@ const MAX_DEPTH: usize = 100;
 const LOCATION: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What a path is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -49,7 +48,6 @@ pub(super) struct Target {
     pub(super) name: OsString,
     /// Where it really is, relative to the workspace.
     pub(super) path: PathBuf,
-    /// What is there now.
     pub(super) stat: Option<Stat>,
 }
 
@@ -59,7 +57,6 @@ impl Root {
         Ok(Self { fd, prohibited })
     }
 
-    /// What a path leads to.
     pub(super) fn find(&self, path: &str, access: Access) -> Result<Found, String> {
         let relative = self.relative(path)?;
         self.locate(&relative, access).map_err(|error| error.text(path))
@@ -155,7 +152,6 @@ impl Root {
         Ok(Found { stat: fstat(&fd)?, fd, path })
     }
 
-    /// Refuses what is not for tools.
     pub(super) fn judge(&self, path: &Path, access: Access) -> Result<(), Refused> {
         if path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
             return Err(Refused::Git);
@@ -202,7 +198,6 @@ impl Found {
         FileType::from_raw_mode(self.stat.st_mode) == FileType::Directory
     }
 
-    /// Opens exactly what was found.
     pub(super) fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
         open(format!("/proc/self/fd/{}", self.fd.as_raw_fd()), flags, Mode::empty())
     }

@@ -5,11 +5,9 @@ use crate::syntax::{Source, marks};
 
 /// One condition of an assertion that has to hold.
 pub(super) struct Condition<'a> {
-    /// The assertion.
     pub(super) at: usize,
     /// The parts of it that decide.
     pub(super) judged: Vec<usize>,
-    /// What compares them.
     text: &'a str,
 }
 
@@ -26,7 +24,6 @@ pub(super) fn conditions<'a>(source: &Source<'a>, at: usize) -> Vec<Condition<'a
     parts.into_iter().map(|part| Condition { at, judged: vec![part], text: source.raw(part) }).collect()
 }
 
-/// What an `and` joins.
 fn conjuncts(source: &Source<'_>, at: usize) -> Vec<usize> {
     let node = &source.nodes[at];
     let named: Vec<usize> = node.children.iter().copied().filter(|child| source.nodes[*child].is_named).collect();

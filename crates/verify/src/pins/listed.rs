@@ -91,7 +91,6 @@ fn described(project: &Project<'_>) -> Vec<TestListing> {
     found
 }
 
-/// The value of an option.
 fn option<'a>(simple: &'a Simple, names: &[&str]) -> Option<&'a str> {
     simple.words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
         Some((name, value)) => names.contains(&name).then_some(value),

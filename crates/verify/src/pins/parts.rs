@@ -15,7 +15,6 @@ use crate::pins::path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Parts {
     Untouched,
-    /// Some are not.
     Tampered {
         /// Which, and what happened, in a few words each.
         what: Vec<String>,
@@ -28,12 +27,10 @@ pub enum Parts {
     },
     /// The file is gone and its pinned parts with it.
     Gone {
-        /// What the file has to be for the check.
         restored: Vec<u8>,
     },
 }
 
-/// Files that were not there at the start.
 pub trait Others {
     /// Their paths, relative to the workspace.
     fn paths(&self) -> Vec<String>;
@@ -124,7 +121,6 @@ fn unreadable(before: &str, language: &str) -> Parts {
     }
 }
 
-/// What was found, with the file to restore.
 fn verdict(what: Vec<String>, restored: impl FnOnce() -> String) -> Parts {
     if what.is_empty() { Parts::Untouched } else { Parts::Tampered { what, restored: restored().into_bytes() } }
 }

@@ -13,17 +13,14 @@ use crate::pins::{computed, listed, named, programs, settings, stack};
 pub struct Question<'a> {
     /// The workspace and the machine around it.
     pub sources: &'a dyn Sources,
-    /// The verification commands.
     pub commands: &'a [String],
     /// The user's own globs.
     pub protect: &'a [String],
     /// All files of the snapshot of the loop's start, relative, separated by `/`.
     pub files: &'a [String],
-    /// What runners said of their tests.
     pub listings: &'a [TestListing],
 }
 
-/// What a verdict depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Which files, in order: of several that match the last one counts.
@@ -90,9 +87,7 @@ pub(crate) struct Layers {
     pub(crate) steering: Vec<Pin>,
     /// Names that would shadow a module or a program.
     pub(crate) absent: Vec<Pin>,
-    /// Installed packages.
     pub(crate) packages: Vec<Pin>,
-    /// Installed runners.
     pub(crate) installed: Vec<Pin>,
     pub(crate) notes: Vec<String>,
 }

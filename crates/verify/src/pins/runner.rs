@@ -14,7 +14,6 @@ enum Words {
     Any(&'static [&'static str]),
 }
 
-/// Programs, and the runner that they start.
 const PROGRAMS: &[(&[&str], Words, Runner)] = &[
     (&["cargo-nextest"], Words::None, Runner::Nextest),
     (&["pytest", "py.test", "pytest-3"], Words::None, Runner::Pytest),
@@ -83,7 +82,6 @@ pub fn only_runner(command: &str) -> Option<Runner> {
     started_by(&simple.inner())
 }
 
-/// The runner that a command starts.
 pub(crate) fn started_by(simple: &Simple) -> Option<Runner> {
     let words: Vec<&str> = simple.arguments().collect();
     if simple.program() == "cargo" {
@@ -98,7 +96,6 @@ pub(crate) fn started_by(simple: &Simple) -> Option<Runner> {
     })
 }
 
-/// The runner behind a program by this name.
 fn named(program: &str, words: &[&str]) -> Option<Runner> {
     let is_so = |needed: Words| match needed {
         Words::None => true,

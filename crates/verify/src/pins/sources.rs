@@ -14,13 +14,10 @@ pub trait Sources: fmt::Debug {
     /// Whether there is something by that name, ignored or not; a dangling link counts.
     fn has(&self, path: &str) -> bool;
 
-    /// Whether there is a file by that name.
     fn has_file(&self, path: &str) -> bool;
 
-    /// Whether there is a folder by that name.
     fn has_folder(&self, path: &str) -> bool;
 
-    /// Whether a name is a link.
     fn is_link(&self, path: &str) -> bool;
 
     /// Names in a folder, sorted; empty when it cannot be read.

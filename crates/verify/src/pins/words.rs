@@ -190,7 +190,6 @@ impl Simple {
         self.words.first().map_or("", |word| path::name(word))
     }
 
-    /// What follows the program.
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &str> {
         self.words.iter().skip(1).map(String::as_str)
     }

@@ -71,7 +71,6 @@ impl<'a> Before<'a> {
         is_run.then_some(Evidence::File)
     }
 
-    /// The names that are meant.
     pub(super) fn of(&self, is_meant: impl Fn(&str) -> bool) -> Reported<'a> {
         let pick = |names: &[&'a str]| names.iter().copied().filter(|name| is_meant(name)).collect();
         Reported { ran: pick(&self.ran), failing: pick(&self.failing) }

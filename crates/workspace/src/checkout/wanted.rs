@@ -19,7 +19,6 @@ pub(super) struct Wanted {
     pub(super) folders: HashSet<Vec<u8>>,
 }
 
-/// One file or link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Want {
     pub(super) mode: Mode,
@@ -28,7 +27,6 @@ pub(super) struct Want {
     pub(super) source: Source,
 }
 
-/// Where a content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Tree,

@@ -61,7 +61,6 @@ pub(super) struct Through {
     pub(super) below: Bytes,
 }
 
-/// What a path is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub(super) enum What {
@@ -91,7 +90,6 @@ pub(super) struct Content {
     pub(super) id: Option<Id>,
 }
 
-/// The file behind a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Behind {
     /// Its path, without links.

@@ -6,7 +6,6 @@ use super::baseline::{Baseline, Behind, Content, Record, What};
 use super::walk::Found;
 use crate::quote::quote;
 
-/// A prohibited path that is not as it was.
 #[derive(Debug, Clone)]
 pub(super) struct Offence {
     pub(super) path: Vec<u8>,

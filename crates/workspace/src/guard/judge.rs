@@ -182,7 +182,6 @@ impl Judge<'_> {
         is_unchanged(&real, content, self.poll, self.max_file)
     }
 
-    /// What has to be there instead of what is.
     fn restored(&self, before: &Record) -> Result<Option<Placement>, Error> {
         match &before.what {
             // A link would lead to the changed file; a file in its place has the right content and changes no other.

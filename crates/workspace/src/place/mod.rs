@@ -24,7 +24,6 @@ pub(crate) use moves::{Aside, Modified};
 use crate::Error;
 use crate::scan::FOLDER;
 
-/// Permissions of a file that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permissions {
     /// As a new plain file, or those of the file that is replaced, without the execute bits.

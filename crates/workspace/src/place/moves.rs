@@ -30,7 +30,6 @@ pub(super) const KEPT: &str = "kept";
 /// When a file was last modified: seconds and nanoseconds since 1970.
 pub(crate) type Modified = (i64, i64);
 
-/// Where something was moved to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Aside<'a> {
     /// A folder outside the workspace, on the same file system.

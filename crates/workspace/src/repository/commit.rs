@@ -14,7 +14,6 @@ use crate::quote::quote;
 use crate::stop::Poll;
 use crate::{Error, Workspace};
 
-/// Who a commit is by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     pub name: String,
@@ -30,7 +29,6 @@ impl Default for Author {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
-    /// The workspace before the work.
     pub from: &'a TreeHash,
     pub to: &'a TreeHash,
     pub message: &'a str,

@@ -33,7 +33,6 @@ impl fmt::Display for CommitId {
     }
 }
 
-/// What `HEAD` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
     /// The commit; none on a branch that has no commit yet.

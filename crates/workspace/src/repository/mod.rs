@@ -25,7 +25,6 @@ use crate::Error;
 use crate::git::{Call, Git};
 use crate::gitdir::GitDir;
 
-/// The repository that a folder is in.
 #[derive(Debug, Clone)]
 pub struct Repository {
     root: PathBuf,

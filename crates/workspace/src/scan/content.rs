@@ -18,7 +18,6 @@ use crate::stamp::Stamp;
 /// Stands in a tree for a file that may not be read. Restoring leaves such a file alone.
 const MARKER: &[u8] = b"ralph: this file could not be read when the snapshot was taken\n";
 
-/// The marker's id.
 pub(crate) static MARKER_ID: LazyLock<Id> = LazyLock::new(|| Id::of(Kind::Blob, MARKER));
 
 /// Larger files are never held in memory as a whole.

@@ -279,7 +279,6 @@ enum Advance {
     Done(Compared),
 }
 
-/// One look at the workspace.
 pub(crate) struct Scan<'a> {
     pub(crate) root: &'a Path,
     pub(crate) store: &'a Store,

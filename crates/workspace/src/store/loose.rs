@@ -60,7 +60,6 @@ pub(super) fn deflate(deflater: &mut Deflater, parts: &[&[u8]]) -> io::Result<Ve
 }
 
 impl Store {
-    /// Writes one object as a file.
     pub(super) fn write_loose(
         &self,
         deflater: &mut Deflater,

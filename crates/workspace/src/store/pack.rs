@@ -22,7 +22,6 @@ const INDEX_HEADER: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const FANOUT: usize = 8;
 const NAMES: usize = FANOUT + 256 * 4;
 
-/// A pack that is being written.
 pub(super) struct PackWriter {
     temporary: PathBuf,
     file: BufWriter<File>,

@@ -42,7 +42,6 @@ impl Plan {
     }
 }
 
-/// A folder that is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ancestor {
     pub(super) path: Bytes,
@@ -56,7 +55,6 @@ pub(super) struct Item {
     pub(super) placed: Placed,
 }
 
-/// What was at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "was", rename_all = "camelCase")]
 pub(super) enum Saved {
@@ -76,7 +74,6 @@ pub(super) enum Saved {
     Aside,
 }
 
-/// What is put at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "camelCase")]
 pub(super) enum Placed {
@@ -92,7 +89,6 @@ pub(super) enum Placed {
     Folder,
 }
 
-/// The folder of a record.
 pub(super) struct Record {
     dir: PathBuf,
 }
@@ -111,7 +107,6 @@ impl Record {
         self.dir.join(ASIDE)
     }
 
-    /// The plan, if one was written.
     pub(super) fn plan(&self) -> Result<Option<Plan>, Error> {
         let path = self.dir.join(LIST);
         let text = match fs::read(&path) {
@@ -186,7 +181,6 @@ impl Record {
     }
 }
 
-/// Contents that are being saved.
 pub(super) struct Contents {
     file: File,
     path: PathBuf,

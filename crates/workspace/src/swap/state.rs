@@ -19,7 +19,6 @@ use crate::stop::StopFlag;
 /// How files are opened: never through a link, and without waiting for the other end of a pipe.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// What is at a path.
 pub(super) enum State {
     /// Nothing, and the folders on the way are folders as far as they are there.
     Absent,
@@ -125,13 +124,11 @@ fn at(folder: BorrowedFd<'_>, name: &[u8]) -> Result<State, Errno> {
     })
 }
 
-/// When a file was last modified.
 pub(super) const fn modified(stat: &Stat) -> Modified {
     (stat.st_mtime, stat.st_mtime_nsec as i64)
 }
 
 impl State {
-    /// Whether it is what was put there.
     pub(super) fn is_placed(&mut self, placed: &Placed) -> io::Result<bool> {
         Ok(match (self, placed) {
             (Self::Absent | Self::Blocked(_), Placed::Absent) | (Self::Folder(_), Placed::Folder) => true,

@@ -7,14 +7,12 @@ const MAX_LENGTH: usize = 1000;
 /// Levels that are followed; JSON of more is no report.
 const MAX_DEPTH: usize = 64;
 
-/// A step on the way to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Key(String),
     Item,
 }
 
-/// What was just completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     Key,
@@ -78,7 +76,6 @@ impl Scanner {
         &self.path
     }
 
-    /// The text that was completed last.
     pub(super) fn text(&self) -> &str {
         &self.text
     }

@@ -14,7 +14,6 @@ use crate::input::is_interactive;
 /// Characters of one line.
 const MAX_LINE: usize = 160;
 
-/// Where a crew is watched.
 pub(super) struct Terminal {
     /// Events go to standard error as JSON.
     as_json: bool,
@@ -127,7 +126,6 @@ async fn read_line(prompt: &str) -> Option<String> {
 /// One question at a time.
 static ASKING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// Asks the person at the terminal.
 async fn ask(question: Question) -> Option<Decision> {
     let _turn = ASKING.lock().await;
     let Question { agent, text, why, options, is_approval, .. } = question;

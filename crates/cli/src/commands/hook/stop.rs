@@ -117,7 +117,6 @@ fn is_held(error: &anyhow::Error, loop_id: LoopId) -> bool {
     matches!(held, Some(ralph_host::Error::Runtime(Lock(LockError::Held { holder }))) if holder.loop_id == loop_id)
 }
 
-/// Blocks the stop with what the agent is told next.
 fn block(next: &NextTurn, notes: &str) -> Answer {
     let blocks = next.blocks;
     let cap = variable(CAP).and_then(|cap| cap.parse().ok()).unwrap_or(USUAL_CAP);

@@ -90,7 +90,6 @@ fn folder(usual: PathBuf) -> PathBuf {
     variable("RALPH_STATE_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute()).unwrap_or(usual)
 }
 
-/// The checkpoints of this process.
 pub(super) fn checkpoints(host: &Host) -> Checkpoints {
     Checkpoints::new(folder(host.dirs.checkpoints()))
 }

@@ -62,7 +62,6 @@ impl Output {
         })
     }
 
-    /// What it is, in words.
     pub(super) fn title(self, run: &RunView) -> String {
         let when = match self.iteration {
             0 => "before the first iteration".to_owned(),

@@ -95,7 +95,6 @@ pub(super) async fn with_old_events(
     }
 }
 
-/// Forgets the events of those tasks that have ended before then.
 pub(super) async fn forget_events(
     session: &mut Session<'_>,
     first: &str,
@@ -109,7 +108,6 @@ pub(super) async fn forget_events(
     session.execute(delete, values![first, last, ended_before]).await
 }
 
-/// The statement that records a task.
 macro_rules! insert_task {
     () => {
         "INSERT INTO tasks (id, request, type, status, agent, offered_to, queue, priority, tags, depends_on, \

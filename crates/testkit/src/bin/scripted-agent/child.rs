@@ -61,7 +61,6 @@ impl Role {
     }
 }
 
-/// How a child is started.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Birth {
     Fork,

@@ -41,7 +41,6 @@ pub(crate) enum Start {
     Again,
 }
 
-/// A command that starts this program with some signals ignored.
 pub(crate) fn this_program(ignored: &[SignalName]) -> Result<Command, Failure> {
     let program = env::current_exe().map_err(Failure::system("could not find the program itself"))?;
     if ignored.is_empty() {

@@ -85,7 +85,6 @@ pub(super) fn events(answer: &Answer) -> Vec<String> {
     stream.0
 }
 
-/// The end of a stream that failed.
 pub(super) fn failed(refusal: &Refusal, answer: &Answer, number: usize) -> String {
     let error = &refusal.body["error"];
     let code = ["code", "type"].iter().map(|key| &error[*key]).find(|code| code.is_string());

@@ -46,7 +46,6 @@ struct Pinned<'a> {
 }
 
 impl Pinned<'_> {
-    /// What has to be there again.
     fn key(&self) -> (&[String], Vec<&str>, &[String]) {
         (&self.place, attributes(self.item), &self.item.code)
     }
@@ -279,7 +278,6 @@ fn squeezed(tokens: &str) -> String {
     tokens.replace(" (", "(").replace("( ", "(").replace(" )", ")").replace(" ,", ",")
 }
 
-/// Items that were there and are not.
 fn missing(pinned: &[Pinned<'_>], there: &[Pinned<'_>], pair: Option<&Pair<'_>>) -> Vec<String> {
     let mut what = Vec::new();
     let names = used_names(pinned);

@@ -2,7 +2,6 @@
 
 use toml::{Table, Value};
 
-/// What was there, what is there, what was found, and what has to be there.
 pub(super) struct Comparison {
     pub(super) before: Table,
     pub(super) now: Table,
@@ -30,7 +29,6 @@ impl Comparison {
         set(&mut self.restored, path, old);
     }
 
-    /// The file that has to be there.
     pub(super) fn text(&self, before: &str) -> String {
         toml::to_string(&self.restored).unwrap_or_else(|_| before.to_owned())
     }

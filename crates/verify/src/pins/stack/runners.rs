@@ -7,7 +7,6 @@ use crate::pins::path;
 use crate::pins::pinset::{covered, covers_any};
 use crate::pins::question::{Layers, Project, add as pin};
 
-/// The files of a runner.
 struct Row {
     runner: Runner,
     /// Test files and what belongs to them.
@@ -18,7 +17,6 @@ struct Row {
     existing: &'static [&'static str],
     /// What would be loaded in place of a part of it.
     shadows: &'static [&'static str],
-    /// Where it is installed.
     installed: &'static [&'static str],
 }
 

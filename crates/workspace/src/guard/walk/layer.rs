@@ -24,7 +24,6 @@ pub(in crate::guard) enum Sort {
     Pinned,
 }
 
-/// What a walk found.
 #[derive(Default)]
 pub(in crate::guard) struct Found {
     pub(in crate::guard) records: BTreeMap<Vec<u8>, Record>,
@@ -42,7 +41,6 @@ pub(in crate::guard) struct Found {
     pub(in crate::guard) repositories: BTreeSet<Vec<u8>>,
 }
 
-/// One set of globs.
 pub(in crate::guard) struct Layer<'a> {
     pub(super) guard: &'a Guard,
     /// Links are followed where the baseline has them, without one everywhere.
@@ -73,7 +71,6 @@ impl<'a> Layer<'a> {
         &self.guard.key
     }
 
-    /// What is left of a reach.
     pub(super) const fn reach(&self, reach: Reach) -> Reach {
         if self.full { Reach::Nothing } else { reach }
     }

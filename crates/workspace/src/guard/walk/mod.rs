@@ -77,14 +77,12 @@ enum Reach {
     All,
 }
 
-/// Where a layer is in the walk.
 #[derive(Debug, Clone, Default)]
 struct At {
     inside: Option<Arc<Cover>>,
     reach: Reach,
 }
 
-/// Where in the walk a folder is.
 #[derive(Clone)]
 struct Spot {
     at: [At; LAYERS],

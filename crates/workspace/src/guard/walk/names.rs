@@ -17,7 +17,6 @@ use crate::stamp::Stamp;
 /// What git keeps, in every folder that is a repository.
 pub(super) const GIT: &[u8] = b".git";
 
-/// The folders that were listed.
 pub(super) type Listing = HashMap<Vec<u8>, Listed>;
 
 /// The names of a folder that matter.
