@@ -35,7 +35,7 @@ use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 use crate::services::Services;
-use crate::settings_snapshot::Tree;
+use crate::settings_snapshot::{SettingsSnapshot, Tree};
 pub use builds::{builds_before, disk_size};
 pub(crate) use checks::Before;
 pub(crate) use gateway::Wire;
@@ -76,6 +76,8 @@ pub(crate) struct Context {
     pub(crate) read_until: Mutex<ralph_agents::Offsets>,
     /// Settings of agents that cannot be put back, and files that are too large, as far as the user knows of them.
     told: Mutex<BTreeSet<String>>,
+    /// What steers the user's own git, as it was last found.
+    steering: Mutex<Arc<SettingsSnapshot>>,
 }
 
 /// What is read and put back in the workspace, one at a time.
@@ -143,7 +145,6 @@ pub(crate) struct Start {
     pub(crate) now: TreeHash,
 }
 
-/// An answer, and what it does to the money.
 pub(crate) struct Answer {
     pub(crate) event: Event,
     pub(crate) money: Option<Settlement>,
@@ -158,7 +159,6 @@ impl From<Event> for Answer {
 }
 
 impl Task {
-    /// Its name, for logs.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Baseline { .. } => "RunBaseline",
@@ -264,6 +264,7 @@ impl Context {
             hold: lock.descriptors(),
             read_until: Mutex::default(),
             told: Mutex::default(),
+            steering: Mutex::default(),
             services,
             loop_id,
             access: config.access(),
@@ -386,7 +387,6 @@ impl Context {
         Wire { services: &self.services, folder: &self.folder, access: &self.access }
     }
 
-    /// The environment of agent and checks.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut environment = self.services.environment.clone();
         environment.push(("RALPH_LOOP_ID".into(), self.loop_id.to_string().into()));

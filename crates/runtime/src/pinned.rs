@@ -47,7 +47,6 @@ pub(crate) struct Pinned {
     /// Pinned paths that the agent may change.
     allowed: Vec<String>,
     disk: Disk,
-    /// What runners said of their tests.
     listings: Vec<TestListing>,
     /// The files of a tree that checks only read.
     left_alone: Option<(TreeHash, BTreeSet<String>)>,
@@ -96,7 +95,6 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// How many files of the workspace are pinned now.
     pub files: usize,
-    /// The first of them.
     pub examples: Vec<String>,
 }
 
@@ -281,7 +279,6 @@ impl Pinned {
         &self.found.texts
     }
 
-    /// The pin of a path, if it has one.
     pub(crate) fn pin(&self, path: &str) -> Option<&Pin> {
         self.set.get_or_init(|| PinSet::new(&self.list)).pin(path)
     }
@@ -330,19 +327,15 @@ impl Pinned {
             self.judge(workspace, tree, offence, is_declared, &mut looked)?;
         }
         self.compare_parts(workspace, tree, &mut looked)?;
-        self.read_signs(workspace, tree, &mut looked)?;
-        looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
         tampering::shorten(&mut looked.tampered);
         Ok(looked)
     }
 
-    /// Compares the packages outside the workspace. Only asked of checks that passed: an agent that goes on gains nothing by them.
-    pub(crate) fn look_outside(
-        &self,
-        workspace: &Workspace,
-        tree: &TreeHash,
-        looked: &mut Looked,
-    ) -> Result<(), Error> {
+    /// What only a verdict that passed depends on: programs and packages outside the workspace, and what the work shows of itself.
+    /// Checks that failed complete nothing, so these looks wait for ones that passed.
+    pub(crate) fn look_closer(&self, workspace: &Workspace, tree: &TreeHash, looked: &mut Looked) -> Result<(), Error> {
+        self.read_signs(workspace, tree, looked)?;
+        looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
         let changed = environments::changed(&self.found.outside);
         let in_doubt = changed.metadata.iter().map(|path| path.to_string_lossy().into_owned());
         looked.packages.extend(in_doubt);

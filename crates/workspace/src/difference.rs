@@ -10,12 +10,14 @@ use crate::object::{Entry, Id, Mode};
 use crate::quote::quote;
 use crate::store::Store;
 
-/// One path that differs.
+/// What one tree has at a path.
+type Side = Option<(Mode, Id)>;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) path: Vec<u8>,
-    pub(crate) old: Option<(Mode, Id)>,
-    pub(crate) new: Option<(Mode, Id)>,
+    pub(crate) old: Side,
+    pub(crate) new: Side,
 }
 
 impl Difference {
@@ -43,21 +45,22 @@ pub(crate) fn compare(store: &Store, git: &Git, old: &Id, new: &Id) -> Result<Ve
         if old == new {
             continue;
         }
-        let mut names: BTreeMap<Vec<u8>, [Option<(Mode, Id)>; 2]> = BTreeMap::new();
-        for (side, tree) in [old, new].iter().enumerate() {
-            let Some(tree) = tree else { continue };
-            for Entry { name, mode, id } in store.tree(git, tree)? {
-                names.entry(name).or_default()[side] = Some((mode, id));
+        let entries = |tree: Option<Id>| tree.map(|tree| store.tree(git, &tree)).transpose();
+        let sides = [entries(old)?, entries(new)?];
+        let mut names: BTreeMap<&[u8], [Side; 2]> = BTreeMap::new();
+        for (side, entries) in sides.iter().enumerate() {
+            for Entry { name, mode, id } in entries.iter().flat_map(|entries| entries.iter()) {
+                names.entry(name).or_default()[side] = Some((*mode, *id));
             }
         }
         for (name, [old, new]) in names {
             if old == new {
                 continue;
             }
-            let path = [&folder[..], &name].concat();
+            let path = [&folder[..], name].concat();
             // A folder on one side and a file on the other is all of the folder and the file.
-            let tree = |side: Option<(Mode, Id)>| side.filter(|(mode, _)| *mode == Mode::Tree).map(|(_, id)| id);
-            let file = |side: Option<(Mode, Id)>| side.filter(|(mode, _)| *mode != Mode::Tree);
+            let tree = |side: Side| side.filter(|(mode, _)| *mode == Mode::Tree).map(|(_, id)| id);
+            let file = |side: Side| side.filter(|(mode, _)| *mode != Mode::Tree);
             if tree(old).is_some() || tree(new).is_some() {
                 open.push(([&path[..], b"/"].concat(), tree(old), tree(new)));
             }
@@ -75,12 +78,12 @@ pub(crate) fn list(store: &Store, git: &Git, tree: &Id) -> Result<Vec<(Vec<u8>, 
     let mut found = Vec::new();
     let mut open = vec![(Vec::new(), *tree)];
     while let Some((folder, tree)) = open.pop() {
-        for Entry { name, mode, id } in store.tree(git, &tree)? {
-            let path = [&folder[..], &name].concat();
-            if mode == Mode::Tree {
-                open.push(([&path[..], b"/"].concat(), id));
+        for Entry { name, mode, id } in store.tree(git, &tree)?.iter() {
+            let path = [&folder[..], name].concat();
+            if *mode == Mode::Tree {
+                open.push(([&path[..], b"/"].concat(), *id));
             } else {
-                found.push((path, mode, id));
+                found.push((path, *mode, *id));
             }
         }
     }

@@ -26,7 +26,6 @@ use crate::{Error, Placement, StopFlag};
 /// More threads than this gain little: the kernel's own locks are shared.
 const MAX_THREADS: usize = 8;
 
-/// What a workspace is opened with.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub root: PathBuf,
@@ -235,7 +234,7 @@ impl Workspace {
                 return Ok(None);
             }
             let entries = self.store.tree(&self.git, &at.1)?;
-            let Some(entry) = entries.into_iter().find(|entry| entry.name == name) else { return Ok(None) };
+            let Some(entry) = entries.iter().find(|entry| entry.name == name) else { return Ok(None) };
             at = (entry.mode, entry.id);
         }
         Ok(Some(at))
@@ -364,7 +363,6 @@ impl Workspace {
         self.place()?.renew(paths, since)
     }
 
-    /// The workspace as a place to change files in.
     pub(crate) fn place(&self) -> Result<Place, Error> {
         let place = Place::open(&self.root)?;
         if place.identity()? == self.identity { Ok(place) } else { Err(self.replaced()) }

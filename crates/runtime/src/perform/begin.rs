@@ -13,7 +13,6 @@ use super::restore::with_committed;
 use super::{Answer, Context};
 use crate::error::Error;
 
-/// The beginning of one pass.
 #[derive(Debug, Clone)]
 pub(crate) struct Beginning {
     pub(super) iteration: Iteration,
@@ -39,7 +38,10 @@ impl Context {
         let Beginning { iteration, attempt, pause, wait, reserve } = beginning;
         let refused = |refusal| Ok(Answer::from(Event::IterationRefused { attempt, refusal }));
         let rest = async {
-            tokio::time::sleep(pause.as_std()).await;
+            // A timer that is over at once still waits for the next millisecond.
+            if pause > Millis(0) {
+                tokio::time::sleep(pause.as_std()).await;
+            }
             if let Some(Wait { until, most, .. }) = wait {
                 wait_until(until, most, self.services.now).await;
             }

@@ -39,12 +39,10 @@ const MAX_PACKAGES: usize = 50;
 /// Files that may choose among tests.
 const SETTINGS: [&str; 5] = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "package.json"];
 
-/// One look of the checks at the work.
 struct Round {
     checks: Vec<CheckOutcome>,
     missing: Vec<Missing>,
     looked: Looked,
-    /// What the checks ran on.
     tree: TreeHash,
     moved: Vec<String>,
     beside: UntrackedDigest,
@@ -59,12 +57,10 @@ struct Ran {
     beside: UntrackedDigest,
 }
 
-/// What the checks are compared with.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Before {
     /// What they found before the first iteration.
     pub(crate) baseline: Option<Verdict>,
-    /// Trees that they failed on since.
     pub(crate) failed_on: Vec<TreeHash>,
 }
 
@@ -168,7 +164,7 @@ impl Context {
         if checks.iter().all(|check| check.passed) {
             let now = start.now.clone();
             let add = move |ground: &mut WorkspaceState| match &ground.pinned {
-                Some(pinned) => pinned.look_outside(&ground.workspace, &now, &mut looked).map(|()| looked),
+                Some(pinned) => pinned.look_closer(&ground.workspace, &now, &mut looked).map(|()| looked),
                 None => Ok(looked),
             };
             looked = self.with_workspace(add).await?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use ralph_model::{AgentSpec, Attempt, Sandboxing};
 
@@ -24,11 +24,11 @@ pub(super) enum Runs {
     Checks,
 }
 
-/// What of a repository is put back.
 #[derive(Default)]
 pub(super) struct RepositoryGuard {
     pub(super) shared: Option<Shared>,
-    own: SettingsSnapshot,
+    steering: Arc<SettingsSnapshot>,
+    links: SettingsSnapshot,
     /// The folders that it belongs to, as the kernel knows them: another one in their place is left alone.
     folders: Vec<(PathBuf, Option<(u64, u64)>)>,
 }
@@ -65,7 +65,11 @@ impl Context {
         let folder = self.services.home.kept_settings_of(&roots);
         let aside = self.folder.settings(attempt).join("before");
         let place = aside.display().to_string();
-        let entered = tokio::task::spawn_blocking(move || Shared::enter(&folder, &roots, &aside)).await;
+        let entered = tokio::task::spawn_blocking(move || {
+            // Not kept in memory: there may be much of it.
+            Shared::enter(&folder, &roots, &aside, &SettingsSnapshot::default())
+        })
+        .await;
         let (shared, found) = entered.map_err(|_| LOST_TASK)??;
         self.warn_of_settings(
             "the agent's settings were changed by another agent, which is running or whose Ralph died, and were restored",
@@ -93,18 +97,27 @@ impl Context {
         let (home, folder) = (self.services.home.clone(), self.folder.settings(attempt).join("git"));
         // Worktrees share most of it: a loop in another one must not take a change for the original.
         let is_shared = runs == Runs::Agent || !links.is_empty();
+        let known = Arc::clone(&*self.steering.lock().unwrap_or_else(PoisonError::into_inner));
         let taken = tokio::task::spawn_blocking(move || {
             let kept = home.kept_settings_of(&steering);
-            let shared = is_shared.then(|| Shared::enter(&kept, &steering, &folder.join("before"))).transpose()?;
-            let own: Vec<PathBuf> = if is_shared { links } else { steering };
+            let (shared, steering) = match is_shared {
+                true => {
+                    let (shared, found) = Shared::enter(&kept, &steering, &folder.join("before"), &known)?;
+                    (Some(shared), found.kept)
+                }
+                false => (None, SettingsSnapshot::take_again(&steering, &known)),
+            };
             let folders = repository.folders().into_iter().map(|folder| (folder.clone(), identity(&folder))).collect();
             Ok::<_, Error>(RepositoryGuard {
                 folders,
-                shared: shared.map(|(shared, _)| shared),
-                own: SettingsSnapshot::take(&own),
+                shared,
+                steering: Arc::new(steering),
+                links: SettingsSnapshot::take(&links),
             })
         });
-        taken.await.map_err(|_| LOST_TASK)?
+        let guard = taken.await.map_err(|_| LOST_TASK)??;
+        *self.steering.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&guard.steering);
+        Ok(guard)
     }
 
     /// Makes it what it was, and says so.
@@ -124,13 +137,11 @@ impl Context {
             if !guard.is_there() {
                 return guard.shared.map_or(Ok(()), Shared::forget).map(|()| Report::default());
             }
-            let mut report = guard.own.put_back(&aside);
-            if let Some(shared) = guard.shared {
-                let more = shared.leave(tree, &aside)?;
-                report.changed.extend(more.changed);
-                report.lost.extend(more.lost);
-                report.unsaved += more.unsaved;
-            }
+            let mut report = guard.links.put_back(&aside);
+            report.add(match guard.shared {
+                Some(shared) => shared.leave(tree, &aside, Some(&guard.steering))?,
+                None => guard.steering.put_back(&aside),
+            });
             Ok::<_, Error>(report)
         });
         match restored.await.map_err(|_| LOST_TASK).flatten() {
@@ -147,7 +158,7 @@ impl Context {
         let Some(settings) = settings else { return };
         let aside = self.folder.settings(attempt);
         let place = aside.display().to_string();
-        let left = tokio::task::spawn_blocking(move || settings.leave(tree, &aside)).await;
+        let left = tokio::task::spawn_blocking(move || settings.leave(tree, &aside, None)).await;
         match left.map_err(|_| LOST_TASK).flatten() {
             Ok(report) => self.warn_of_settings(
                 "the agent's own settings changed while it ran, and were restored",

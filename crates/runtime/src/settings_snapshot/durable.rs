@@ -53,6 +53,8 @@ pub(crate) struct Found {
     pub(crate) report: Report,
     /// What is there and cannot be put back, because it is too much to remember.
     pub(crate) gaps: Vec<String>,
+    /// What the copy says.
+    pub(crate) kept: SettingsSnapshot,
 }
 
 /// Whether agents use the settings now.
@@ -64,7 +66,13 @@ enum Company {
 
 impl Shared {
     /// Begins to use settings: they are as they were before anybody did, and a copy says so.
-    pub(crate) fn enter(folder: &Path, roots: &[PathBuf], aside: &Path) -> Result<(Self, Found), Error> {
+    /// `known` is what an earlier look at them found.
+    pub(crate) fn enter(
+        folder: &Path,
+        roots: &[PathBuf],
+        aside: &Path,
+        known: &SettingsSnapshot,
+    ) -> Result<(Self, Found), Error> {
         Home::make_private(folder)?;
         let _gate = gate(folder)?;
         let company = company(folder)?;
@@ -74,14 +82,14 @@ impl Shared {
         let kept = match former {
             Some(kept) if company == Company::Others || report.unfinished => kept,
             Some(_) | None => {
-                let kept = SettingsSnapshot::take(roots);
+                let kept = SettingsSnapshot::take_again(roots, known);
                 kept.write(&copy).map_err(Error::file(&copy))?;
                 kept
             }
         };
         let own = folder.join(USERS).join(uuid::Uuid::new_v4().to_string());
         let hold = Arc::new(locked(&own)?);
-        Ok((Self { folder: folder.to_owned(), own, hold }, Found { report, gaps: kept.gaps() }))
+        Ok((Self { folder: folder.to_owned(), own, hold }, Found { report, gaps: kept.gaps(), kept }))
     }
 
     /// What has to stay open as long as a process of the agent lives.
@@ -90,7 +98,8 @@ impl Shared {
     }
 
     /// The agent has ended: its settings are put back, and forgotten by the last one.
-    pub(crate) fn leave(self, tree: Tree, aside: &Path) -> Result<Report, Error> {
+    /// `kept` is what the copy says, for one who has not forgotten it.
+    pub(crate) fn leave(self, tree: Tree, aside: &Path, kept: Option<&SettingsSnapshot>) -> Result<Report, Error> {
         let Self { folder, own, hold } = self;
         let _gate = gate(&folder)?;
         drop(hold);
@@ -98,7 +107,7 @@ impl Shared {
             // Its supervisor may hold the lock for another moment.
             fs::remove_file(&own).map_err(Error::file(&own))?;
         }
-        put_back(&folder, aside)
+        put_back(&folder, aside, kept)
     }
 }
 
@@ -123,18 +132,19 @@ pub(crate) fn recover(all: &Path, aside: &Path) -> Result<Report, Error> {
             continue;
         }
         let _gate = gate(&folder)?;
-        let report = put_back(&folder, &aside.join(entry.file_name()))?;
-        found.changed.extend(report.changed);
-        found.lost.extend(report.lost);
-        found.unsaved += report.unsaved;
+        let report = put_back(&folder, &aside.join(entry.file_name()), None)?;
+        found.add(report);
     }
     Ok(found)
 }
 
 /// Puts the copy back, and removes it when no process uses it any more. The caller holds the gate.
-fn put_back(folder: &Path, aside: &Path) -> Result<Report, Error> {
+fn put_back(folder: &Path, aside: &Path, kept: Option<&SettingsSnapshot>) -> Result<Report, Error> {
     let copy = folder.join(COPY);
-    let report = former(&copy)?.map(|kept| kept.put_back(aside)).unwrap_or_default();
+    let report = match kept {
+        Some(kept) => kept.put_back(aside),
+        None => former(&copy)?.map(|kept| kept.put_back(aside)).unwrap_or_default(),
+    };
     if company(folder)? == Company::Nobody && !report.unfinished {
         stored::remove(&copy).map_err(Error::file(&copy))?;
     }

@@ -38,11 +38,11 @@ impl Place {
     }
 
     fn enter(&self) -> (Shared, Found) {
-        Shared::enter(&self.state(), &[self.settings()], &self.aside()).unwrap()
+        Shared::enter(&self.state(), &[self.settings()], &self.aside(), &SettingsSnapshot::default()).unwrap()
     }
 
     fn leave(&self, shared: Shared) -> usize {
-        shared.leave(Tree::Gone, &self.aside()).unwrap().changed.len()
+        shared.leave(Tree::Gone, &self.aside(), None).unwrap().changed.len()
     }
 }
 
@@ -107,7 +107,7 @@ fn the_copy_stays_while_a_process_of_the_agent_may_live() {
     let place = Place::new();
     let (shared, _) = place.enter();
     let supervisor = shared.hold();
-    shared.leave(Tree::Unknown, &place.aside()).unwrap();
+    shared.leave(Tree::Unknown, &place.aside(), None).unwrap();
     assert!(place.has_copy());
     place.set("evil, from an agent that outlived its run");
     drop(supervisor);
@@ -123,13 +123,16 @@ fn a_copy_that_could_not_be_put_back_is_not_replaced() {
     let home = place.folder.path().join("home");
     fs::create_dir(&home).unwrap();
     fs::write(home.join("settings.json"), "mine").unwrap();
-    let enter = || Shared::enter(&place.state(), &[home.join("settings.json")], &place.aside()).unwrap();
+    let enter = || {
+        Shared::enter(&place.state(), &[home.join("settings.json")], &place.aside(), &SettingsSnapshot::default())
+            .unwrap()
+    };
     drop(enter());
     fs::remove_dir_all(&home).unwrap();
     fs::write(&home, "in the way").unwrap();
     let (shared, found) = enter();
     assert!(found.report.unfinished && found.report.lost.len() == 1, "{found:?}");
-    assert!(shared.leave(Tree::Gone, &place.aside()).unwrap().unfinished && place.has_copy());
+    assert!(shared.leave(Tree::Gone, &place.aside(), None).unwrap().unfinished && place.has_copy());
     fs::remove_file(&home).unwrap();
     let (shared, _) = enter();
     assert_eq!(fs::read_to_string(home.join("settings.json")).unwrap(), "mine");
@@ -143,7 +146,7 @@ fn a_copy_that_cannot_be_read_is_told_of_once() {
     drop(place.enter());
     let copy = place.state().join(COPY);
     fs::write(&copy, "{}").unwrap();
-    assert!(Shared::enter(&place.state(), &[place.settings()], &place.aside()).is_err());
+    assert!(Shared::enter(&place.state(), &[place.settings()], &place.aside(), &SettingsSnapshot::default()).is_err());
     assert!(copy.with_extension("unreadable").exists());
     assert_eq!(place.leave(place.enter().0), 0);
 }

@@ -13,7 +13,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FileType, Stat};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,9 @@ const MAX_OF_A_ROOT: u64 = 16 * 1024 * 1024;
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 const MAX_NAMES: usize = 20_000;
 const MAX_DEPTH: usize = 24;
+
+/// A file that did not change for this long has a stamp that its next change cannot leave.
+const SETTLED_SECONDS: i64 = 2;
 
 /// Files that are kept of what the settings had become, and their bytes in all.
 const MAX_SAVED: usize = 500;
@@ -54,6 +57,8 @@ enum Kept {
     File {
         content: Vec<u8>,
         mode: u32,
+        /// With this stamp it is the same file. None where a change right after the look might leave the same one.
+        stamp: Option<Stamp>,
     },
     Link(PathBuf),
     Folder,
@@ -63,12 +68,33 @@ enum Kept {
     Other,
 }
 
+impl Kept {
+    /// Whether a file is the one that was remembered, by its stamp alone.
+    fn has_stamp_of(&self, stat: &Stat) -> bool {
+        matches!(self, Self::File { stamp: Some(stamp), .. } if *stamp == Stamp::of(stat))
+            && tree::kind(stat) == FileType::RegularFile
+    }
+}
+
 /// Only the kernel sets the time of the last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     size: i64,
     number: u64,
     changed: (i64, u64),
+}
+
+impl Stamp {
+    fn of(stat: &Stat) -> Self {
+        Self { size: stat.st_size, number: stat.st_ino, changed: (stat.st_ctime, stat.st_ctime_nsec) }
+    }
+
+    /// The stamp of a file that did not change lately: the kernel's clock for files is coarse, and two changes in a row can have one time.
+    fn settled(stat: &Stat) -> Option<Self> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
+        let age = i64::try_from(now).ok()?.saturating_sub(stat.st_ctime);
+        (age >= SETTLED_SECONDS).then(|| Self::of(stat))
+    }
 }
 
 /// What was found when settings were put back.
@@ -84,19 +110,34 @@ pub(crate) struct Report {
     pub(crate) unsaved: usize,
 }
 
+impl Report {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.changed.extend(other.changed);
+        self.lost.extend(other.lost);
+        self.unfinished |= other.unfinished;
+        self.unsaved += other.unsaved;
+    }
+}
+
 impl SettingsSnapshot {
     /// Remembers what lies at these paths. Single files first, so that no folder takes their room.
     pub(crate) fn take(roots: &[PathBuf]) -> Self {
+        Self::take_again(roots, &Self::default())
+    }
+
+    /// The same where an earlier look is known: a file with the stamp that it had then is not read again.
+    pub(crate) fn take_again(roots: &[PathBuf], known: &Self) -> Self {
         let mut order: Vec<&PathBuf> = roots.iter().collect();
         order.sort_by_key(|root| root.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
         let mut room = MAX_BYTES;
         let mut taken = Vec::new();
         for path in order {
             let mut root = Root { path: path.clone(), whole: true, kept: BTreeMap::new() };
+            let known = known.roots.iter().find(|root| root.path == *path);
             let mut left = room.min(MAX_OF_A_ROOT);
             let before = left;
             if let Ok(spot) = Spot::at(path, Missing::Refused) {
-                root.look(&spot, Path::new(""), 0, &mut left);
+                root.look(&spot, Path::new(""), 0, &mut left, known);
             }
             room -= before - left;
             taken.push(root);
@@ -136,7 +177,7 @@ impl Root {
 
     fn is_same(&self, relative: &Path, was: &Kept, is: &Kept) -> bool {
         match (was, is) {
-            (Kept::File { content: before, mode: former }, Kept::File { content, mode }) => {
+            (Kept::File { content: before, mode: former, .. }, Kept::File { content, mode, .. }) => {
                 mode == former && (content == before || known::means_the_same(&self.full(relative), before, content))
             }
             _ => was == is,
@@ -149,14 +190,17 @@ impl Root {
         content.is_some_and(|content| known::means_the_same(&self.full(relative), b"", &content))
     }
 
-    fn look(&mut self, spot: &Spot, relative: &Path, depth: usize, room: &mut u64) {
+    fn look(&mut self, spot: &Spot, relative: &Path, depth: usize, room: &mut u64, known: Option<&Self>) {
         let Some(stat) = spot.stat() else { return };
         if self.kept.len() >= MAX_NAMES || depth > MAX_DEPTH {
             self.whole = false;
             return;
         }
         let most = if known::is_state(&self.path) { MAX_OF_A_ROOT } else { MAX_OF_A_FILE };
-        let kept = remember(spot, &stat, most.min(*room));
+        let most = most.min(*room);
+        let same = known.and_then(|known| known.kept.get(relative)).filter(|kept| kept.has_stamp_of(&stat));
+        let fits = |kept: &&Kept| matches!(kept, Kept::File { content, .. } if content.len() as u64 <= most);
+        let kept = same.filter(fits).cloned().unwrap_or_else(|| remember(spot, &stat, most));
         if let Kept::File { content, .. } = &kept {
             *room = room.saturating_sub(content.len() as u64);
         }
@@ -164,7 +208,7 @@ impl Root {
         self.kept.insert(relative.to_owned(), kept);
         if is_folder {
             let all = spot.for_each(|entry| {
-                self.look(&entry, &relative.join(entry.name()), depth + 1, room);
+                self.look(&entry, &relative.join(entry.name()), depth + 1, room, known);
                 // Nothing more would be remembered.
                 if self.kept.len() >= MAX_NAMES { Err(io::ErrorKind::OutOfMemory.into()) } else { Ok(()) }
             });
@@ -175,14 +219,14 @@ impl Root {
 
 /// What is at a name, with its content if that is not longer than so many bytes.
 fn remember(spot: &Spot, stat: &Stat, most: u64) -> Kept {
-    let large =
-        Kept::Large(Stamp { size: stat.st_size, number: stat.st_ino, changed: (stat.st_ctime, stat.st_ctime_nsec) });
+    let large = Kept::Large(Stamp::of(stat));
     match tree::kind(stat) {
         FileType::Directory => Kept::Folder,
         FileType::Symlink => spot.read_link().map_or(Kept::Other, Kept::Link),
         FileType::RegularFile => {
             let content = read(spot, most).ok().flatten();
-            content.map_or(large, |content| Kept::File { content, mode: stat.st_mode & 0o7777 })
+            let (mode, stamp) = (stat.st_mode & 0o7777, Stamp::settled(stat));
+            content.map_or(large, |content| Kept::File { content, mode, stamp })
         }
         _ => Kept::Other,
     }
@@ -206,12 +250,22 @@ impl Work {
         if known::is_state(&root.path) {
             return self.restore_state(root);
         }
+        let mut top = None;
         for (relative, was) in &root.kept {
             // Folders come before what is in them.
-            let spot = Spot::at(&root.path, Missing::Made).and_then(|top| top.below(relative));
+            let spot = match &top {
+                Some(top) => Spot::below(top, relative),
+                None => Spot::at(&root.path, Missing::Refused)
+                    .or_else(|_| Spot::at(&root.path, Missing::Made))
+                    .and_then(|at| top.insert(at).below(relative)),
+            };
             let put_back = spot.and_then(|spot| {
-                let is = spot.stat().map(|stat| remember(&spot, &stat, compared(was)));
-                if *was == Kept::Other || is.as_ref().is_some_and(|is| root.is_same(relative, was, is)) {
+                let stat = spot.stat();
+                if *was == Kept::Other || stat.as_ref().is_some_and(|stat| was.has_stamp_of(stat)) {
+                    return Ok(false);
+                }
+                let is = stat.map(|stat| remember(&spot, &stat, compared(was)));
+                if is.as_ref().is_some_and(|is| root.is_same(relative, was, is)) {
                     return Ok(false);
                 }
                 let Kept::Large(_) = was else {
@@ -242,9 +296,9 @@ impl Work {
     /// may still be one to the program, and is put back whole.
     fn restore_state(&mut self, root: &Root) {
         let here = Path::new("");
-        let none = Kept::File { content: b"{}".to_vec(), mode: 0o600 };
+        let none = Kept::File { content: b"{}".to_vec(), mode: 0o600, stamp: None };
         let was = root.kept.get(here).unwrap_or(&none);
-        let Kept::File { content: former, mode } = was else { return };
+        let Kept::File { content: former, mode, .. } = was else { return };
         let (Some(parts), Ok(spot)) = (known::parts(former), Spot::at(&root.path, Missing::Refused)) else { return };
         let (state, new) = match State::of(&spot) {
             State::Missing => return,
@@ -333,7 +387,7 @@ const fn compared(was: &Kept) -> u64 {
 
 fn replace(spot: &Spot, was: &Kept) -> io::Result<()> {
     match was {
-        Kept::File { content, mode } => spot.put_file(content, *mode),
+        Kept::File { content, mode, .. } => spot.put_file(content, *mode),
         Kept::Link(target) => spot.put_link(target),
         Kept::Folder => spot.remove().and_then(|()| spot.make_folder()),
         Kept::Large(_) | Kept::Other => Ok(()),

@@ -30,7 +30,12 @@ struct ListedRoot {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Listed {
-    File { size: u64, mode: u32 },
+    File {
+        size: u64,
+        mode: u32,
+        #[serde(default)]
+        stamp: Option<Stamp>,
+    },
     Link(OsString),
     Folder,
     Large(Stamp),
@@ -40,7 +45,9 @@ enum Listed {
 impl From<&Kept> for Listed {
     fn from(kept: &Kept) -> Self {
         match kept {
-            Kept::File { content, mode } => Self::File { size: content.len() as u64, mode: *mode },
+            Kept::File { content, mode, stamp } => {
+                Self::File { size: content.len() as u64, mode: *mode, stamp: *stamp }
+            }
             Kept::Link(target) => Self::Link(target.clone().into_os_string()),
             Kept::Folder => Self::Folder,
             Kept::Large(stamp) => Self::Large(*stamp),
@@ -99,13 +106,13 @@ impl SettingsSnapshot {
 
 fn read_one(listed: Listed, file: &mut BufReader<File>) -> io::Result<Kept> {
     Ok(match listed {
-        Listed::File { size, mode } => {
+        Listed::File { size, mode, stamp } => {
             let mut content = Vec::new();
             file.take(size).read_to_end(&mut content)?;
             if content.len() as u64 != size {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            Kept::File { content, mode }
+            Kept::File { content, mode, stamp }
         }
         Listed::Link(target) => Kept::Link(target.into()),
         Listed::Folder => Kept::Folder,

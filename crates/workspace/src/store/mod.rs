@@ -8,7 +8,7 @@ mod batch;
 mod loose;
 mod pack;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -47,6 +47,9 @@ const BOOT: &str = "ralph-boot";
 /// Lists what stands for files that were too large to be read.
 const LARGE: &str = "ralph-large";
 
+/// Entries of folders that are kept in memory, 100 bytes each.
+const MAX_KEPT_ENTRIES: usize = 4096;
+
 /// Whether objects are on the disk when they count as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
@@ -60,6 +63,8 @@ pub(crate) struct Store {
     objects: PathBuf,
     durability: Durability,
     packs: Mutex<Vec<Arc<Pack>>>,
+    /// Folders that were read last.
+    trees: Mutex<HashMap<Id, Arc<Vec<Entry>>>>,
     /// The machine was started anew since objects were written: those that were not flushed may be cut off.
     doubtful: AtomicBool,
     /// What stands for files that were too large to be read.
@@ -78,8 +83,8 @@ impl Store {
         let doubtful = durability == Durability::Process && fs::read(dir.join(BOOT)).ok() != Some(boot_id());
         let listed = fs::read_to_string(dir.join(LARGE)).unwrap_or_default();
         let large = Mutex::new(listed.lines().filter_map(|line| Id::parse(line).ok()).collect());
-        let (dir, packs) = (dir.to_owned(), Mutex::default());
-        let store = Self { dir, objects, durability, packs, doubtful: doubtful.into(), large };
+        let (dir, packs, trees) = (dir.to_owned(), Mutex::default(), Mutex::default());
+        let store = Self { dir, objects, durability, packs, trees, doubtful: doubtful.into(), large };
         store.find_packs()?;
         Ok(store)
     }
@@ -153,8 +158,26 @@ impl Store {
         loose::read(&self.objects, kind, id)
     }
 
-    pub(crate) fn tree(&self, git: &Git, id: &Id) -> Result<Vec<Entry>, Error> {
-        parse_tree(&self.read(git, Kind::Tree, id)?).ok_or_else(|| self.broken(id))
+    /// The entries of a folder. Trees of neighbouring snapshots share most folders and are compared several times in an iteration,
+    /// so the latest ones are kept.
+    pub(crate) fn tree(&self, git: &Git, id: &Id) -> Result<Arc<Vec<Entry>>, Error> {
+        if let Some(entries) = self.trees().get(id) {
+            return Ok(Arc::clone(entries));
+        }
+        let entries = Arc::new(parse_tree(&self.read(git, Kind::Tree, id)?).ok_or_else(|| self.broken(id))?);
+        let mut trees = self.trees();
+        if entries.len() > MAX_KEPT_ENTRIES / 2 {
+            return Ok(entries);
+        }
+        if trees.values().map(|known| known.len()).sum::<usize>() + entries.len() > MAX_KEPT_ENTRIES {
+            trees.clear();
+        }
+        trees.insert(*id, Arc::clone(&entries));
+        Ok(entries)
+    }
+
+    fn trees(&self) -> MutexGuard<'_, HashMap<Id, Arc<Vec<Entry>>>> {
+        self.trees.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn set_ref(&self, name: &str, id: &Id) -> Result<(), Error> {
