@@ -34,7 +34,7 @@ use regex::Regex;
 use crate::text::Lines;
 pub(crate) use json::{Found, Reports};
 use ralph_verify::pattern;
-use sums::{Counted, Gathered};
+use sums::{Gathered, Recogniser};
 
 /// Counts tests in a stream of output.
 ///
@@ -79,58 +79,70 @@ pub(crate) fn report(text: &str) -> Option<TestTally> {
 }
 
 /// All recognisers side by side: one command may start several runners.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Runners {
-    rust: rust::Rust,
-    pytest: pytest::Pytest,
-    unittest: unittest::Unittest,
-    jest: jest::Jest,
-    vitest: vitest::Vitest,
-    mocha: mocha::Mocha,
-    bun: bun::Bun,
-    tap: tap::Tap,
-    go: go::Go,
-    maven: maven::Maven,
-    rspec: rspec::Rspec,
-    minitest: minitest::Minitest,
-    phpunit: phpunit::Phpunit,
-    gradle: gradle::Gradle,
-    dotnet: gradle::Dotnet,
-    ctest: ctest::Ctest,
-    deno: deno::Deno,
-    ava: ava::Ava,
+    known: [Known; 17],
     reports: Found,
     /// The only runner that the command starts.
     only: Option<Runner>,
 }
 
+/// What recognises these runners.
+#[derive(Debug)]
+struct Known {
+    runners: &'static [Runner],
+    place: Place,
+    recogniser: Box<dyn Recogniser>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    /// In the output of a first one it is most likely the output of a test: tests print all sorts of things.
+    Second,
+}
+
+impl Default for Runners {
+    fn default() -> Self {
+        Self::only(None)
+    }
+}
+
 impl Runners {
     /// For the output of a command that starts this runner and no other.
     pub(crate) fn only(only: Option<Runner>) -> Self {
-        Self { only, ..Self::default() }
+        fn known<R: Recogniser + Default + 'static>(place: Place, runners: &'static [Runner]) -> Known {
+            Known { runners, place, recogniser: Box::<R>::default() }
+        }
+        let known = [
+            known::<rust::Rust>(Place::First, &[Runner::CargoTest, Runner::Nextest]),
+            known::<pytest::Pytest>(Place::First, &[Runner::Pytest]),
+            known::<unittest::Unittest>(Place::First, &[Runner::Unittest]),
+            known::<(jest::Jest, vitest::Vitest)>(Place::First, &[Runner::Jest, Runner::Vitest]),
+            known::<mocha::Mocha>(Place::First, &[Runner::Mocha]),
+            known::<bun::Bun>(Place::First, &[Runner::Bun]),
+            known::<ava::Ava>(Place::Second, &[Runner::Ava]),
+            // AVA, too, can be made to print TAP.
+            known::<tap::Tap>(Place::First, &[Runner::NodeTest, Runner::Tape, Runner::Tap, Runner::Bats, Runner::Ava]),
+            known::<go::Go>(Place::First, &[Runner::GoTest]),
+            known::<maven::Maven>(Place::First, &[Runner::Junit]),
+            known::<gradle::Gradle>(Place::Second, &[Runner::Junit]),
+            known::<rspec::Rspec>(Place::Second, &[Runner::Rspec]),
+            known::<minitest::Minitest>(Place::Second, &[Runner::Minitest]),
+            known::<phpunit::Phpunit>(Place::Second, &[Runner::Phpunit]),
+            known::<gradle::Dotnet>(Place::Second, &[Runner::Dotnet]),
+            known::<ctest::Ctest>(Place::Second, &[Runner::Ctest]),
+            known::<deno::Deno>(Place::Second, &[Runner::Deno]),
+        ];
+        Self { known, reports: Found::default(), only }
     }
 
     /// Looks at one line without colours.
     pub(crate) fn line(&mut self, line: &str) {
         let line = without_prefix(line.trim_end());
-        self.rust.line(line);
-        self.pytest.line(line);
-        self.unittest.line(line);
-        self.jest.line(line);
-        self.vitest.line(line);
-        self.mocha.line(line);
-        self.bun.line(line);
-        self.tap.line(line);
-        self.go.line(line);
-        self.maven.line(line);
-        self.rspec.line(line);
-        self.minitest.line(line);
-        self.phpunit.line(line);
-        self.gradle.line(line);
-        self.dotnet.line(line);
-        self.ctest.line(line);
-        self.deno.line(line);
-        self.ava.line(line);
+        for known in &mut self.known {
+            known.recogniser.line(line);
+        }
     }
 
     pub(crate) fn reports(&mut self, found: Found) {
@@ -139,63 +151,24 @@ impl Runners {
 
     /// The sum over all runners that were seen.
     pub(crate) fn finish(self) -> Option<TestTally> {
-        // jest prints its results for people beside the report, and vitest can be made to.
-        let jest = sum([self.jest.finish(), self.vitest.finish()]);
-        let mut parts = [
-            self.rust.finish(),
-            self.pytest.finish(),
-            self.unittest.finish(),
-            Gathered::choose(jest, self.reports.jest),
-            Gathered::choose(self.mocha.finish(), self.reports.mocha),
-            self.bun.finish(),
-            self.tap.finish(),
-            self.go.finish(),
-            self.maven.finish(),
-        ];
-        // Output of these in the output of another is most likely that of a test: tests print all sorts of things.
-        let mut others = [
-            self.rspec.finish(),
-            self.minitest.finish(),
-            self.phpunit.finish(),
-            self.gradle.finish(),
-            self.dotnet.finish(),
-            self.ctest.finish(),
-            self.deno.finish(),
-            self.ava.finish(),
-        ];
-        let own = self.only.map_or(&[][..], |runner| match runner {
-            Runner::CargoTest | Runner::Nextest => &[0],
-            Runner::Pytest => &[1],
-            Runner::Unittest => &[2],
-            Runner::Jest | Runner::Vitest => &[3],
-            Runner::Mocha => &[4],
-            Runner::Bun => &[5],
-            Runner::NodeTest | Runner::Tape | Runner::Tap | Runner::Bats => &[6],
-            Runner::GoTest => &[7],
-            Runner::Junit => &[8, 12],
-            Runner::Rspec => &[9],
-            Runner::Minitest => &[10],
-            Runner::Phpunit => &[11],
-            Runner::Dotnet => &[13],
-            Runner::Ctest => &[14],
-            Runner::Deno => &[15],
-            Runner::Ava => &[16, 6],
-        });
-        for own in own {
-            let part = parts.iter_mut().chain(&mut others).nth(*own);
-            if let Some(part) = part.filter(|part| part.as_ref().is_some_and(|counted| counted.sums.ran() > 0)) {
-                return part.take().map(Gathered::tally);
+        let Self { known, mut reports, only } = self;
+        let (mut first, mut second) = (None, None);
+        for Known { runners, place, recogniser } in known {
+            // jest prints its results for people beside the report, and vitest can be made to.
+            let counted = match runners {
+                [Runner::Jest, ..] => Gathered::choose(recogniser.finish(), reports.jest.take()),
+                [Runner::Mocha] => Gathered::choose(recogniser.finish(), reports.mocha.take()),
+                _ => recogniser.finish(),
+            };
+            let Some(counted) = counted else { continue };
+            if only.is_some_and(|only| runners.contains(&only)) && counted.sums.ran() > 0 {
+                return Some(counted.tally());
             }
+            let sum: &mut Option<Gathered> = if place == Place::First { &mut first } else { &mut second };
+            sum.get_or_insert_default().add(counted);
         }
-        sum(parts).or_else(|| sum(others)).map(Gathered::tally)
+        first.or(second).map(Gathered::tally)
     }
-}
-
-fn sum<const PARTS: usize>(parts: [Counted; PARTS]) -> Counted {
-    parts.into_iter().flatten().reduce(|mut all, part| {
-        all.add(part);
-        all
-    })
 }
 
 /// The line without what a monorepo tool or a process manager puts before it: `web:test: `, `packages/web test: `,

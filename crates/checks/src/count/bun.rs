@@ -1,45 +1,35 @@
 //! bun.
 
-use super::names::{Ran, without_time};
-use super::sums::{Counted, Gathered, Sums, counted};
+use super::names::without_time;
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted};
 
 /// ` 2 pass`, ` 1 fail`, then `Ran 3 tests across 1 file.`
 #[derive(Debug, Default)]
 pub(super) struct Bun {
     all: Gathered,
-    seen: bool,
     pending: Sums,
-    shown: Ran,
 }
 
-impl Bun {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Bun {
+    fn line(&mut self, line: &str) {
         if let Some(name) = line.strip_prefix("(fail) ") {
-            let name = untimed(name);
-            self.all.failing.insert(name);
-            self.shown.again(name);
+            self.all.show(true, untimed(name));
         } else if let Some(name) = line.strip_prefix("(pass) ").or_else(|| line.strip_prefix("✓ ")) {
-            self.shown.again(untimed(name));
+            self.all.show(false, untimed(name));
         } else if line.starts_with("Ran ") && line.contains(" across ") && line.contains(" file") {
-            self.all.sums.add(std::mem::take(&mut self.pending));
-            self.seen = true;
+            self.all.result(std::mem::take(&mut self.pending));
         } else if line.starts_with(' ') {
             match counted(line) {
                 Some((number, "pass")) => self.pending.passed = number,
                 Some((number, "fail")) => self.pending.failed = number,
-                Some((number, "skip" | "todo")) => {
-                    self.pending.skipped = self.pending.skipped.saturating_add(number);
-                }
+                Some((number, "skip" | "todo")) => self.pending.count(Outcome::Skipped, number),
                 Some(_) | None => {}
             }
         }
     }
 
-    pub(super) fn finish(mut self) -> Counted {
-        if self.shown.taken() == self.all.sums.ran() {
-            self.all.ran.extend(self.shown);
-        }
-        self.seen.then_some(self.all)
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::sums::{Counted, Gathered};
+use super::sums::{Counted, Gathered, Outcome, Recogniser};
 use ralph_verify::pattern;
 
 /// `2/4 Test #2: discount .........................***Failed    0.01 sec` for each test, then `50% tests passed, 2 tests failed
@@ -12,11 +12,10 @@ use ralph_verify::pattern;
 #[derive(Debug, Default)]
 pub(super) struct Ctest {
     all: Gathered,
-    seen: bool,
 }
 
-impl Ctest {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Ctest {
+    fn line(&mut self, line: &str) {
         static TEST: LazyLock<Regex> =
             LazyLock::new(|| pattern(r"^ *[0-9]+/[0-9]+ Test +#[0-9]+: (.+?) \.*(?: +(Passed) |.*\*\*\*(.*))"));
         static RESULT: LazyLock<Regex> =
@@ -24,23 +23,18 @@ impl Ctest {
         if line.contains(" Test ")
             && let Some(found) = TEST.captures(line)
         {
-            let (name, sums) = (&found[1], &mut self.all.sums);
-            if found.get(2).is_some() {
-                sums.passed = sums.passed.saturating_add(1);
-                self.all.ran.again(name);
-            } else if found.get(3).is_some_and(|result| result.as_str().starts_with("Skipped")) {
-                sums.skipped = sums.skipped.saturating_add(1);
-            } else {
-                sums.failed = sums.failed.saturating_add(1);
-                self.all.failing.insert(name);
-                self.all.ran.again(name);
-            }
+            let outcome = match (found.get(2), found.get(3)) {
+                (Some(_), _) => Outcome::Passed,
+                (None, Some(result)) if result.as_str().starts_with("Skipped") => Outcome::Skipped,
+                (None, _) => Outcome::Failed,
+            };
+            self.all.test(outcome, &found[1]);
         } else if line == "No tests were found!!!" || (line.contains("% tests passed, ") && RESULT.is_match(line)) {
-            self.seen = true;
+            self.all.seen = true;
         }
     }
 
-    pub(super) fn finish(self) -> Counted {
-        self.seen.then_some(self.all)
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::sums::{Counted, Gathered, Sums};
+use super::sums::{Counted, Gathered, Recogniser, Sums, number};
 use ralph_verify::pattern;
 
 /// `running 4 tests from ./cart_test.ts`, a line for each test and its steps, and
@@ -13,12 +13,11 @@ use ralph_verify::pattern;
 #[derive(Debug, Default)]
 pub(super) struct Deno {
     all: Gathered,
-    seen: bool,
     file: Option<String>,
 }
 
-impl Deno {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Deno {
+    fn line(&mut self, line: &str) {
         static RESULT: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
                 r"^(?:(?:ok|FAILED) \| )?([0-9]+) passed(?: \(.*?\))? \| ([0-9]+) failed(?: \([0-9]+ steps?\))?(?: \| ([0-9]+) ignored)?",
@@ -40,15 +39,14 @@ impl Deno {
             && line.contains(" | ")
             && let Some(found) = RESULT.captures(line)
         {
-            let number = |at: usize| found.get(at).and_then(|text| text.as_str().parse::<u32>().ok()).unwrap_or(0);
-            self.all.sums.add(Sums { passed: number(1), failed: number(2), skipped: number(3) });
-            (self.seen, self.file) = (true, None);
+            self.all.result(Sums { passed: number(&found, 1), failed: number(&found, 2), skipped: number(&found, 3) });
+            self.file = None;
         } else if line == " ERRORS " {
             self.file = None;
         }
     }
 
-    pub(super) fn finish(self) -> Counted {
-        self.seen.then_some(self.all)
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
     }
 }

@@ -8,7 +8,7 @@ use ralph_model::TestTally;
 use serde_json::Value;
 
 use super::names::Ran;
-use super::sums::{Counted, Gathered, indentation};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, indentation};
 use crate::text::start;
 use ralph_verify::test_names::PACKAGE;
 
@@ -17,7 +17,6 @@ use ralph_verify::test_names::PACKAGE;
 pub(super) struct Go {
     all: Gathered,
     packages_passed: u32,
-    seen: bool,
     verbose: bool,
     /// Tests that the indented lines after them may turn out to be parents of.
     stack: Vec<Shown>,
@@ -42,21 +41,8 @@ struct Shown {
     counted: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failed,
-    Skipped,
-}
-
-impl Go {
-    const MAX_UNPLACED: usize = 200;
-    /// Bytes of a package, and of a test in it.
-    const MAX_LENGTH: usize = 200;
-    /// Open parents and packages in `-json`; more than any real run has at a time.
-    const MAX_OPEN: usize = 20_000;
-
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Go {
+    fn line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
         if let Some(rest) = text.strip_prefix("--- ") {
             self.shown(indentation(line), rest);
@@ -73,6 +59,28 @@ impl Go {
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        let Self { mut all, .. } = *self;
+        for name in self.unplaced {
+            all.failing.insert(&name);
+        }
+        if self.verbose {
+            all.ran.extend(self.tests);
+        } else {
+            all.sums.passed = self.packages_passed;
+        }
+        all.ran.extend(self.packages);
+        all.counted()
+    }
+}
+
+impl Go {
+    const MAX_UNPLACED: usize = 200;
+    /// Bytes of a package, and of a test in it.
+    const MAX_LENGTH: usize = 200;
+    /// Open parents and packages in `-json`; more than any real run has at a time.
+    const MAX_OPEN: usize = 20_000;
+
     /// `FAIL: TestCart/discount (0.00s)`
     fn shown(&mut self, depth: usize, rest: &str) {
         let Some((word, rest)) = rest.split_once(": ") else { return };
@@ -86,7 +94,7 @@ impl Go {
             "SKIP" => Outcome::Skipped,
             _ => return,
         };
-        self.seen = true;
+        self.all.seen = true;
         self.verbose |= outcome == Outcome::Passed;
         while self.stack.last().is_some_and(|above| above.depth >= depth) {
             self.stack.pop();
@@ -100,10 +108,10 @@ impl Go {
             }
         }
         for outcome in repeated {
-            let sum = self.sum(outcome);
+            let sum = self.all.sums.of_mut(outcome);
             *sum = sum.saturating_sub(1);
         }
-        self.count(outcome);
+        self.all.sums.count(outcome, 1);
         self.stack.push(Shown { depth, outcome, counted: true });
         if outcome != Outcome::Skipped && self.unplaced_ran.len() < TestTally::MAX_TESTS {
             self.unplaced_ran.push(start(name, Self::MAX_LENGTH).to_owned());
@@ -118,21 +126,9 @@ impl Go {
         }
     }
 
-    fn sum(&mut self, outcome: Outcome) -> &mut u32 {
-        match outcome {
-            Outcome::Passed => &mut self.all.sums.passed,
-            Outcome::Failed => &mut self.all.sums.failed,
-            Outcome::Skipped => &mut self.all.sums.skipped,
-        }
-    }
-
-    fn count(&mut self, outcome: Outcome) {
-        increase(self.sum(outcome));
-    }
-
     /// `example.com/shop/cart\t0.002s`, `example.com/shop/cart\t(cached) [no tests to run]`
     fn package_passed(&mut self, rest: &str) {
-        self.seen = true;
+        self.all.seen = true;
         if !rest.ends_with("[no tests to run]") {
             self.packages_passed = self.packages_passed.saturating_add(1);
             self.package_ran(package(rest));
@@ -142,11 +138,11 @@ impl Go {
 
     /// `example.com/shop/cart\t0.002s`, `example.com/shop/cart [build failed]`
     fn package_failed(&mut self, rest: &str) {
-        self.seen = true;
+        self.all.seen = true;
         let package = package(rest);
         if !self.failed_in_package {
             // It did not build, or ended in the middle of a test.
-            self.count(Outcome::Failed);
+            self.all.sums.count(Outcome::Failed, 1);
             self.all.failing.insert(&format!("{PACKAGE}{package}"));
         }
         for name in std::mem::take(&mut self.unplaced) {
@@ -191,7 +187,7 @@ impl Go {
             "skip" => Outcome::Skipped,
             _ => return,
         };
-        self.seen = true;
+        self.all.seen = true;
         self.verbose = true;
         match text("Test") {
             Some(test) => self.json_test(package, test, outcome),
@@ -210,7 +206,7 @@ impl Go {
         match self.parents.remove(&key) {
             Some(child_failed) if !failed || child_failed => {}
             Some(_) | None => {
-                self.count(outcome);
+                self.all.sums.count(outcome, 1);
                 if failed {
                     self.all.failing.insert(&key);
                 }
@@ -230,40 +226,23 @@ impl Go {
     fn json_package(&mut self, package: &str, outcome: Outcome) {
         let failures = self.json_failed.remove(package).unwrap_or(0);
         if outcome == Outcome::Failed && failures == 0 {
-            self.count(Outcome::Failed);
+            self.all.sums.count(Outcome::Failed, 1);
             self.all.failing.insert(&format!("{PACKAGE}{package}"));
         }
         let prefix = bounded(package, "");
         let running: Vec<String> = self.running.extract_if(|key| key.starts_with(&prefix)).collect();
         for key in running.iter().filter(|key| outcome == Outcome::Passed && !self.parents.contains_key(*key)) {
             // Where a test prints something without ending its line, its end goes unreported.
-            increase(&mut self.all.sums.passed);
+            self.all.sums.count(Outcome::Passed, 1);
             self.tests.once(key);
         }
         self.parents.retain(|key, _| !key.starts_with(&prefix));
-    }
-
-    pub(super) fn finish(mut self) -> Counted {
-        for name in std::mem::take(&mut self.unplaced) {
-            self.all.failing.insert(&name);
-        }
-        if self.verbose {
-            self.all.ran.extend(self.tests);
-        } else {
-            self.all.sums.passed = self.packages_passed;
-        }
-        self.all.ran.extend(self.packages);
-        self.seen.then_some(self.all)
     }
 }
 
 /// The name of a test, cut so that many open ones fit into memory.
 fn bounded(package: &str, test: &str) -> String {
     format!("{}.{}", start(package, Go::MAX_LENGTH), start(test, Go::MAX_LENGTH))
-}
-
-const fn increase(sum: &mut u32) {
-    *sum = sum.saturating_add(1);
 }
 
 /// The package at the start of the rest of a line about it.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::names::Ran;
-use super::sums::{Counted, Gathered, Sums};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, number};
 use ralph_verify::pattern;
 
 /// `CartTest > discount() FAILED`, then `4 tests completed, 2 failed, 1 skipped`, which is missing where no test failed.
@@ -15,40 +15,30 @@ pub(super) struct Gradle {
     counted: Option<Sums>,
 }
 
-impl Gradle {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Gradle {
+    fn line(&mut self, line: &str) {
         static RESULT: LazyLock<Regex> =
             LazyLock::new(|| pattern(r"^([0-9]+) tests? completed(?:, ([0-9]+) failed)?(?:, ([0-9]+) skipped)?$"));
         static TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\w[\w.$]* > .+) (PASSED|FAILED|SKIPPED)$"));
         if line.contains(" > ")
             && let Some(found) = TEST.captures(line)
         {
-            let (name, shown) = (&found[1], &mut self.shown);
-            let sums = &mut shown.sums;
-            match &found[2] {
-                "SKIPPED" => sums.skipped = sums.skipped.saturating_add(1),
-                "FAILED" => {
-                    sums.failed = sums.failed.saturating_add(1);
-                    shown.failing.insert(name);
-                    shown.ran.again(name);
-                }
-                _ => {
-                    sums.passed = sums.passed.saturating_add(1);
-                    shown.ran.again(name);
-                }
-            }
+            let outcome = match &found[2] {
+                "SKIPPED" => Outcome::Skipped,
+                "FAILED" => Outcome::Failed,
+                _ => Outcome::Passed,
+            };
+            self.shown.test(outcome, &found[1]);
         } else if line.contains(" completed")
             && let Some(found) = RESULT.captures(line)
         {
-            let number = |at: usize| found.get(at).and_then(|text| text.as_str().parse::<u32>().ok()).unwrap_or(0);
-            let (failed, skipped) = (number(2), number(3));
-            let passed = number(1).saturating_sub(failed).saturating_sub(skipped);
-            self.counted.get_or_insert_default().add(Sums { passed, failed, skipped });
+            let sums = Sums::of_total(number(&found, 1), number(&found, 2), number(&found, 3));
+            self.counted.get_or_insert_default().add(sums);
         }
     }
 
-    pub(super) fn finish(self) -> Counted {
-        let Self { mut shown, counted } = self;
+    fn finish(self: Box<Self>) -> Counted {
+        let Self { mut shown, counted } = *self;
         if let Some(counted) = counted {
             if shown.ran.taken() != counted.ran() {
                 // Only failing tests are named, as it is usual.
@@ -65,12 +55,10 @@ impl Gradle {
 #[derive(Debug, Default)]
 pub(super) struct Dotnet {
     all: Gathered,
-    shown: Ran,
-    seen: bool,
 }
 
-impl Dotnet {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Dotnet {
+    fn line(&mut self, line: &str) {
         static RESULT: LazyLock<Regex> = LazyLock::new(|| {
             pattern(
                 r"^(?:Passed|Failed|Skipped)! +- Failed: +([0-9]+), Passed: +([0-9]+), Skipped: +([0-9]+), Total: +[0-9]+",
@@ -81,23 +69,15 @@ impl Dotnet {
         if line.starts_with("  ")
             && let Some(found) = TEST.captures(line)
         {
-            self.shown.again(&found[2]);
-            if &found[1] == "Failed" {
-                self.all.failing.insert(&found[2]);
-            }
+            self.all.show(&found[1] == "Failed", &found[2]);
         } else if line.contains("! ")
             && let Some(found) = RESULT.captures(line)
         {
-            let number = |at: usize| found.get(at).and_then(|text| text.as_str().parse::<u32>().ok()).unwrap_or(0);
-            self.all.sums.add(Sums { passed: number(2), failed: number(1), skipped: number(3) });
-            self.seen = true;
+            self.all.result(Sums { passed: number(&found, 2), failed: number(&found, 1), skipped: number(&found, 3) });
         }
     }
 
-    pub(super) fn finish(mut self) -> Counted {
-        if self.shown.taken() == self.all.sums.ran() {
-            self.all.ran.extend(self.shown);
-        }
-        self.seen.then_some(self.all)
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
     }
 }

@@ -1,21 +1,20 @@
 //! jest.
 
 use super::names::{Names, without_time};
-use super::sums::{Counted, Gathered, Sums, counted, indentation};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted, indentation};
 
 /// `Tests:       2 failed, 1 skipped, 1 todo, 2 passed, 6 total`
 #[derive(Debug, Default)]
 pub(super) struct Jest {
     all: Gathered,
-    seen: bool,
     file: String,
     /// Files of which no test could run; their summary counts them among no tests.
     broken: Names,
     tree: Tree,
 }
 
-impl Jest {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Jest {
+    fn line(&mut self, line: &str) {
         if let Some(rest) = line.strip_prefix("Tests:") {
             self.summary(rest);
         } else if let Some(file) = result(line, "FAIL") {
@@ -39,6 +38,18 @@ impl Jest {
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        let Self { mut all, broken, tree, .. } = *self;
+        if tree.ran.taken() == all.sums.ran() {
+            all.ran.extend(tree.ran);
+        }
+        all.sums.count(Outcome::Failed, broken.len());
+        all.failing.extend(broken);
+        all.counted()
+    }
+}
+
+impl Jest {
     fn summary(&mut self, rest: &str) {
         let Some(counts) = rest.trim_end().strip_suffix(" total") else { return };
         let mut sums = Sums::default();
@@ -46,21 +57,11 @@ impl Jest {
             match counted(part) {
                 Some((number, "passed")) => sums.passed = number,
                 Some((number, "failed")) => sums.failed = number,
-                Some((number, "skipped" | "todo" | "pending")) => sums.skipped = sums.skipped.saturating_add(number),
+                Some((number, "skipped" | "todo" | "pending")) => sums.count(Outcome::Skipped, number),
                 Some(_) | None => {}
             }
         }
-        self.all.sums.add(sums);
-        self.seen = true;
-    }
-
-    pub(super) fn finish(mut self) -> Counted {
-        if self.tree.ran.taken() == self.all.sums.ran() {
-            self.all.ran.extend(self.tree.ran);
-        }
-        self.all.sums.failed = self.all.sums.failed.saturating_add(self.broken.len());
-        self.all.failing.extend(self.broken);
-        self.seen.then_some(self.all)
+        self.all.result(sums);
     }
 }
 

@@ -1,14 +1,18 @@
 //! The JSON reports of jest, vitest and mocha, in an output or in a file.
 //!
-//! A report may be one line of many megabytes, most of it stack traces, so it is read as it comes and only what is needed is
-//! kept. What breaks off, or is mixed up with something else, counts nothing.
-
-mod scanner;
+//! A report may be one line of many megabytes, most of it stack traces, so its texts are cut on the way in. What breaks off, or is
+//! mixed up with something else, counts nothing.
 
 use ralph_model::TestTally;
+use serde::Deserialize;
 
-use super::sums::Gathered;
-use scanner::{Broken, Scanner, Step, Token};
+use super::mocha::MAX_TITLES;
+use super::sums::{Gathered, Outcome};
+
+/// Bytes kept of one text, more than of any name.
+const MAX_TEXT: usize = 1000;
+/// Bytes kept of a report with its texts cut.
+const MAX_REPORT: usize = 64 << 20;
 
 /// What a report counts; nothing when it is none.
 pub(super) fn report(text: &str) -> Option<TestTally> {
@@ -27,6 +31,8 @@ pub(super) fn is_json(text: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     place: Place,
+    /// The report that is open.
+    open: String,
     found: Found,
 }
 
@@ -49,250 +55,218 @@ impl Found {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 enum Place {
     #[default]
     LineStart,
     /// In a line that does not matter.
     Line,
-    Report(Box<Report>),
+    /// In a report, inside so many objects and lists.
+    Report { depth: usize },
+    /// In a text of a report, after so many bytes of it.
+    Text { depth: usize, length: usize, is_escaped: bool },
 }
 
 impl Reports {
     pub(crate) fn feed(&mut self, piece: &str) {
         let mut rest = piece;
         while let Some(first) = rest.chars().next() {
-            match &mut self.place {
-                Place::LineStart if first == '{' => self.place = Place::Report(Box::default()),
-                Place::LineStart if first == '\n' => rest = &rest[1..],
-                Place::LineStart => self.place = Place::Line,
-                Place::Line => match rest.find('\n') {
-                    Some(end) => {
-                        rest = &rest[end + 1..];
-                        self.place = Place::LineStart;
+            match self.place {
+                Place::LineStart if first == '{' => self.place = Place::Report { depth: 0 },
+                Place::LineStart | Place::Line => match rest.split_once('\n') {
+                    Some((_, after)) => (self.place, rest) = (Place::LineStart, after),
+                    None => {
+                        self.place = Place::Line;
+                        return;
                     }
-                    None => return,
                 },
-                Place::Report(report) => {
-                    let (after, progress) = report.feed(rest);
-                    rest = after;
-                    match progress {
-                        Progress::More => {}
-                        Progress::Broken => self.place = Place::Line,
-                        Progress::Complete => {
-                            let complete = std::mem::take(report);
-                            self.place = Place::Line;
-                            self.found.add(complete.finish());
-                        }
+                Place::Report { .. } if self.open == "{" && first != '"' => {
+                    if first.is_ascii_whitespace() {
+                        rest = &rest[1..];
+                    } else {
+                        self.open.clear();
+                        self.place = Place::Line;
                     }
                 }
+                Place::Report { depth } => {
+                    let end = rest.find(['"', '{', '}', '[', ']']).map_or(rest.len(), |at| at + 1);
+                    self.open.push_str(&rest[..end]);
+                    self.place = match rest.as_bytes()[end - 1] {
+                        b'"' => Place::Text { depth, length: 0, is_escaped: false },
+                        b'{' | b'[' => Place::Report { depth: depth + 1 },
+                        b'}' | b']' if depth <= 1 => self.close(Place::Line),
+                        b'}' | b']' => Place::Report { depth: depth - 1 },
+                        _ => self.place,
+                    };
+                    rest = &rest[end..];
+                }
+                Place::Text { depth, length, is_escaped } => {
+                    let end =
+                        if is_escaped { first.len_utf8() } else { rest.find(['"', '\\', '\n']).unwrap_or(rest.len()) };
+                    let fits = rest.floor_char_boundary(end.min(MAX_TEXT.saturating_sub(length)));
+                    self.open.push_str(&rest[..fits]);
+                    let length = length + end;
+                    rest = &rest[end..];
+                    self.place = Place::Text { depth, length, is_escaped: false };
+                    match rest.chars().next().filter(|_| !is_escaped) {
+                        Some('"') => {
+                            self.end_text(length);
+                            // What its first name does not tell for a report is none.
+                            self.place = match kind(&self.open) {
+                                Some(_) => Place::Report { depth },
+                                None => self.close(Place::Line),
+                            };
+                        }
+                        Some('\\') => {
+                            if length < MAX_TEXT {
+                                self.open.push('\\');
+                            }
+                            self.place = Place::Text { depth, length: length + 1, is_escaped: true };
+                        }
+                        Some('\n') => self.place = self.close(Place::LineStart),
+                        Some(_) | None => continue,
+                    }
+                    rest = &rest[1..];
+                }
+            }
+            if self.open.len() > MAX_REPORT {
+                (self.open, self.place) = (String::new(), Place::Line);
             }
         }
     }
 
-    pub(crate) fn finish(self) -> Found {
+    /// Ends a text, which may have been cut inside an escape.
+    fn end_text(&mut self, length: usize) {
+        if length > MAX_TEXT {
+            let tail = self.open.floor_char_boundary(self.open.len().saturating_sub("\\u00e9".len()));
+            if let Some(at) = self.open[tail..].rfind('\\') {
+                self.open.truncate(tail + at);
+                self.open.truncate(self.open.trim_end_matches('\\').len());
+            }
+        }
+        self.open.push('"');
+    }
+
+    /// Counts what is open, and goes on in `place`.
+    fn close(&mut self, place: Place) -> Place {
+        count(&std::mem::take(&mut self.open), &mut self.found);
+        place
+    }
+
+    pub(crate) fn finish(mut self) -> Found {
+        self.close(Place::Line);
         self.found
     }
 }
 
+/// Counts the reports of a text: one alone where nothing is wrong with it, or those in the lines after what is wrong.
+fn count(text: &str, found: &mut Found) {
+    let mut rest = Some(text);
+    while let Some(text) = rest {
+        let mut read = serde_json::Deserializer::from_str(text).into_iter::<Report>();
+        let (read_to, lines) = match kind(text).map(|kind| (kind, read.next())) {
+            Some((kind, Some(Ok(report)))) => {
+                found.add(match kind {
+                    Kind::Jest => Found { jest: Some(report.of_jest()), mocha: None },
+                    Kind::Mocha => Found { jest: None, mocha: Some(report.of_mocha()) },
+                });
+                (read.byte_offset(), 1)
+            }
+            Some((_, Some(Err(error)))) if !error.is_eof() => (0, error.line()),
+            Some(_) => return,
+            None => (0, 1),
+        };
+        rest = text[read_to..].splitn(lines + 1, '\n').nth(lines);
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    More,
-    Broken,
-    Complete,
-}
-
-#[derive(Debug, Default)]
-struct Report {
-    scanner: Scanner,
-    kind: Kind,
-    all: Gathered,
-    case: Case,
-    /// Cases of a file of jest, whose name comes after them.
-    cases: Vec<(Outcome, String)>,
-    file: String,
-    file_failed: bool,
-    tests_in_file: u32,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The first name in it has yet to come.
-    #[default]
-    Unknown,
     Jest,
     Mocha,
 }
 
-#[derive(Debug, Default)]
-struct Case {
-    titles: Vec<String>,
-    title: String,
-    file: String,
-    status: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failed,
-    Skipped,
-}
-
-impl Report {
-    /// Suites that are nested deeper have a name long enough without the rest.
-    const MAX_TITLES: usize = 20;
-
-    fn feed<'a>(&mut self, text: &'a str) -> (&'a str, Progress) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (after, token) = match self.scanner.next(rest) {
-                Ok(read) => read,
-                Err(Broken(rest)) => return (rest, Progress::Broken),
-            };
-            rest = after;
-            match token {
-                None => {}
-                Some(Token::Key) if self.kind == Kind::Unknown => match kind(self.scanner.text()) {
-                    Some(kind) => self.kind = kind,
-                    None => return (rest, Progress::Broken),
-                },
-                Some(Token::Key) => {}
-                Some(Token::Text) => self.text(),
-                Some(Token::End) if self.scanner.path().is_empty() => return (rest, Progress::Complete),
-                Some(Token::End) => self.end(),
-            }
-        }
-        (rest, Progress::More)
-    }
-
-    fn text(&mut self) {
-        let (path, text) = (self.scanner.path(), self.scanner.text());
-        let into = match self.kind {
-            Kind::Jest if is(path, &["testResults", "", "name"]) => &mut self.file,
-            Kind::Jest if is(path, &["testResults", "", "status"]) => {
-                self.file_failed = text == "failed";
-                return;
-            }
-            Kind::Jest if is(path, &["testResults", "", "assertionResults", "", "title"]) => &mut self.case.title,
-            Kind::Jest if is(path, &["testResults", "", "assertionResults", "", "status"]) => &mut self.case.status,
-            Kind::Jest if is(path, &["testResults", "", "assertionResults", "", "ancestorTitles", ""]) => {
-                if self.case.titles.len() < Self::MAX_TITLES {
-                    self.case.titles.push(text.to_owned());
-                }
-                return;
-            }
-            Kind::Mocha if list(path).is_some() && path.len() == 3 => match &path[2] {
-                Step::Key(key) if key == "fullTitle" => &mut self.case.title,
-                Step::Key(key) if key == "file" => &mut self.case.file,
-                Step::Key(_) | Step::Item => return,
-            },
-            Kind::Unknown | Kind::Jest | Kind::Mocha => return,
-        };
-        into.clear();
-        into.push_str(text);
-    }
-
-    /// An object or a list ended; the path leads to it.
-    fn end(&mut self) {
-        let path = self.scanner.path();
-        match self.kind {
-            Kind::Jest if is(path, &["testResults", "", "assertionResults", ""]) => self.jest_case(),
-            Kind::Jest if is(path, &["testResults", ""]) => self.jest_file(),
-            Kind::Mocha if path.len() == 2 => {
-                if let Some(outcome) = list(path) {
-                    let case = std::mem::take(&mut self.case);
-                    let name =
-                        if case.file.is_empty() { case.title } else { format!("{} > {}", case.file, case.title) };
-                    self.count(outcome, &name);
-                }
-            }
-            Kind::Unknown | Kind::Jest | Kind::Mocha => {}
-        }
-    }
-
-    fn jest_case(&mut self) {
-        let case = std::mem::take(&mut self.case);
-        let outcome = match case.status.as_str() {
-            "passed" => Outcome::Passed,
-            "failed" => Outcome::Failed,
-            _ => Outcome::Skipped,
-        };
-        self.tests_in_file = self.tests_in_file.saturating_add(1);
-        let titles: Vec<&str> = case.titles.iter().chain([&case.title]).map(String::as_str).collect();
-        if self.cases.len() < TestTally::MAX_TESTS {
-            self.cases.push((outcome, titles.join(" › ")));
-        } else {
-            self.count(outcome, "");
-        }
-    }
-
-    fn jest_file(&mut self) {
-        let file = std::mem::take(&mut self.file);
-        let failed = std::mem::take(&mut self.file_failed);
-        if std::mem::take(&mut self.tests_in_file) == 0 && failed {
-            self.all.sums.failed = self.all.sums.failed.saturating_add(1);
-            self.all.failing.insert(&file);
-        }
-        for (outcome, name) in std::mem::take(&mut self.cases) {
-            self.count(outcome, &format!("{file} > {name}"));
-        }
-    }
-
-    fn count(&mut self, outcome: Outcome, name: &str) {
-        let name = ralph_text::sanitize(name).replace(char::is_control, " ");
-        let sums = &mut self.all.sums;
-        let sum = match outcome {
-            Outcome::Passed => &mut sums.passed,
-            Outcome::Failed => &mut sums.failed,
-            Outcome::Skipped => &mut sums.skipped,
-        };
-        *sum = sum.saturating_add(1);
-        if outcome == Outcome::Failed {
-            self.all.failing.insert(&name);
-        }
-        if outcome != Outcome::Skipped {
-            self.all.ran.again(&name);
-        }
-    }
-
-    fn finish(self) -> Found {
-        match self.kind {
-            Kind::Jest => Found { jest: Some(self.all), mocha: None },
-            Kind::Mocha => Found { jest: None, mocha: Some(self.all) },
-            Kind::Unknown => Found::default(),
-        }
-    }
-}
-
-fn kind(key: &str) -> Option<Kind> {
-    match key {
+/// What kind of report a text begins with, by the first name in it.
+fn kind(text: &str) -> Option<Kind> {
+    let (name, _) = text.strip_prefix('{')?.trim_start().strip_prefix('"')?.split_once('"')?;
+    match name {
         "numFailedTestSuites" | "numTotalTestSuites" => Some(Kind::Jest),
         "stats" => Some(Kind::Mocha),
         _ => None,
     }
 }
 
-/// What became of the tests in the list of mocha that a path leads into.
-fn list(path: &[Step]) -> Option<Outcome> {
-    match path {
-        [Step::Key(list), Step::Item, ..] => match list.as_str() {
-            "passes" => Some(Outcome::Passed),
-            "failures" => Some(Outcome::Failed),
-            "pending" => Some(Outcome::Skipped),
-            _ => None,
-        },
-        _ => None,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Report {
+    test_results: Vec<JestFile>,
+    passes: Vec<MochaTest>,
+    failures: Vec<MochaTest>,
+    pending: Vec<MochaTest>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct JestFile {
+    name: String,
+    status: String,
+    assertion_results: Vec<JestTest>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct JestTest {
+    ancestor_titles: Vec<String>,
+    title: String,
+    status: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct MochaTest {
+    full_title: String,
+    file: Option<String>,
+}
+
+impl Report {
+    fn of_jest(self) -> Gathered {
+        let mut all = Gathered::default();
+        for file in self.test_results {
+            if file.assertion_results.is_empty() && file.status == "failed" {
+                all.sums.count(Outcome::Failed, 1);
+                all.failing.insert(&file.name);
+            }
+            for test in file.assertion_results {
+                let outcome = match test.status.as_str() {
+                    "passed" => Outcome::Passed,
+                    "failed" => Outcome::Failed,
+                    _ => Outcome::Skipped,
+                };
+                let titles: Vec<String> =
+                    test.ancestor_titles.into_iter().take(MAX_TITLES).chain([test.title]).collect();
+                all.test(outcome, &name(&format!("{} > {}", file.name, titles.join(" › "))));
+            }
+        }
+        all
+    }
+
+    fn of_mocha(self) -> Gathered {
+        let mut all = Gathered::default();
+        let lists =
+            [(Outcome::Passed, self.passes), (Outcome::Failed, self.failures), (Outcome::Skipped, self.pending)];
+        for (outcome, tests) in lists {
+            for MochaTest { full_title, file } in tests {
+                let title = file.map_or(full_title.clone(), |file| format!("{file} > {full_title}"));
+                all.test(outcome, &name(&title));
+            }
+        }
+        all
     }
 }
 
-/// Whether a path is the wanted one, in which an empty name stands for an item of a list.
-fn is(path: &[Step], wanted: &[&str]) -> bool {
-    path.len() == wanted.len()
-        && path.iter().zip(wanted).all(|(step, wanted)| match step {
-            Step::Item => wanted.is_empty(),
-            Step::Key(key) => key == wanted && !wanted.is_empty(),
-        })
+/// A name is one line, and nothing in it steers a terminal.
+fn name(text: &str) -> String {
+    ralph_text::sanitize(text).replace(char::is_control, " ")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use ralph_model::TestTally;
 
-use super::sums::Gathered;
+use super::sums::{Gathered, Outcome};
 
 /// What a report counts; nothing when it is no JUnit report.
 pub(crate) fn report(xml: &str) -> Option<TestTally> {
@@ -27,13 +27,6 @@ struct Reader {
 struct Case {
     name: String,
     outcome: Outcome,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failed,
-    Skipped,
 }
 
 impl Reader {
@@ -58,7 +51,7 @@ impl Reader {
             ("failure" | "error", End::No | End::Empty) => match &mut self.open {
                 Some(case) => case.outcome = Outcome::Failed,
                 // A suite that broke before its first test.
-                None => self.all.sums.failed = self.all.sums.failed.saturating_add(1),
+                None => self.all.sums.count(Outcome::Failed, 1),
             },
             ("skipped", End::No | End::Empty) => {
                 if let Some(case) = &mut self.open
@@ -78,15 +71,10 @@ impl Reader {
         if outcome != Outcome::Skipped {
             self.all.ran.once(&case.name);
         }
-        let sum = match outcome {
-            Outcome::Passed => &mut self.all.sums.passed,
-            Outcome::Skipped => &mut self.all.sums.skipped,
-            Outcome::Failed => {
-                self.all.failing.insert(&case.name);
-                &mut self.all.sums.failed
-            }
-        };
-        *sum = sum.saturating_add(1);
+        if outcome == Outcome::Failed {
+            self.all.failing.insert(&case.name);
+        }
+        self.all.sums.count(outcome, 1);
     }
 
     fn finish(mut self) -> Option<TestTally> {

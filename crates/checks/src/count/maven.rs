@@ -1,16 +1,15 @@
 //! Surefire, the test runner of Maven.
 
-use super::sums::{Counted, Gathered, Sums};
+use super::sums::{Counted, Gathered, Recogniser, Sums};
 
 /// Sums the result line of every module: `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
 #[derive(Debug, Default)]
 pub(super) struct Maven {
     all: Gathered,
-    seen: bool,
 }
 
-impl Maven {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Maven {
+    fn line(&mut self, line: &str) {
         let text = ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|level| line.strip_prefix(level));
         let text = text.unwrap_or(line);
         if text.starts_with("Tests run: ") {
@@ -23,6 +22,12 @@ impl Maven {
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
+    }
+}
+
+impl Maven {
     fn result(&mut self, text: &str) {
         let number = |field: &str| -> Option<u32> {
             let (_, rest) = text.split_once(field)?;
@@ -30,14 +35,7 @@ impl Maven {
         };
         let counts = (number("Tests run:"), number("Failures:"), number("Errors:"), number("Skipped:"));
         let (Some(run), Some(failures), Some(errors), Some(skipped)) = counts else { return };
-        let failed = failures.saturating_add(errors);
-        let passed = run.saturating_sub(failed).saturating_sub(skipped);
-        self.all.sums.add(Sums { passed, failed, skipped });
-        self.seen = true;
-    }
-
-    pub(super) fn finish(self) -> Counted {
-        self.seen.then_some(self.all)
+        self.all.result(Sums::of_total(run, failures.saturating_add(errors), skipped));
     }
 }
 

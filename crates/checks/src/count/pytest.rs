@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::names::Ran;
-use super::sums::{Counted, Gathered, Sums, counted, is_seconds};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted, is_seconds};
 
 use ralph_verify::pattern;
 
@@ -13,7 +13,6 @@ use ralph_verify::pattern;
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
     all: Gathered,
-    seen: bool,
     section: Section,
     shown: Shown,
     /// Failures of parts of tests, and failures after a test: the session counts them beside their test.
@@ -47,8 +46,8 @@ struct Shown {
     lists_passes: bool,
 }
 
-impl Pytest {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Pytest {
+    fn line(&mut self, line: &str) {
         if line.contains(" in ")
             && let Some(sums) = summary(line)
         {
@@ -76,6 +75,12 @@ impl Pytest {
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
+    }
+}
+
+impl Pytest {
     /// `FAILED tests/test_cart.py::test_discount - assert 1 == 2`
     fn listed(&mut self, line: &str) {
         if line.starts_with("SUBFAIL") {
@@ -114,8 +119,7 @@ impl Pytest {
         let torn_down = std::mem::take(&mut self.torn_down).min(sums.passed);
         sums.failed -= parts;
         sums.passed -= torn_down;
-        self.all.sums.add(sums);
-        self.seen = true;
+        self.all.result(sums);
         self.section = Section::Elsewhere;
         let shown = std::mem::take(&mut self.shown);
         self.all.ran.extend(shown.files);
@@ -125,10 +129,6 @@ impl Pytest {
             // By default only failures are listed, which would be missed as soon as they pass.
             self.all.ran.extend(shown.listed);
         }
-    }
-
-    pub(super) fn finish(self) -> Counted {
-        self.seen.then_some(self.all)
     }
 }
 
@@ -212,15 +212,15 @@ fn summary(line: &str) -> Option<Sums> {
     let (mut sums, mut tests) = (Sums::default(), false);
     for part in body.split(", ") {
         let (number, word) = counted(part)?;
-        let sum = match word {
-            "passed" => &mut sums.passed,
-            "failed" | "error" | "errors" | "subtests failed" => &mut sums.failed,
+        let outcome = match word {
+            "passed" => Outcome::Passed,
+            "failed" | "error" | "errors" | "subtests failed" => Outcome::Failed,
             // A test that is marked to fail shows nothing, whatever comes of it.
-            "skipped" | "xfailed" | "xpassed" => &mut sums.skipped,
+            "skipped" | "xfailed" | "xpassed" => Outcome::Skipped,
             "deselected" | "warning" | "warnings" | "rerun" | "subtests passed" | "subtests skipped" => continue,
             _ => return None,
         };
-        *sum = sum.saturating_add(number);
+        sums.count(outcome, number);
         tests = true;
     }
     // A session of which everything was deselected still counts, as one without tests.

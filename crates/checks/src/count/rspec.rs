@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::names::Ran;
-use super::sums::{Counted, Gathered, Sums, counted, indentation};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted, indentation};
 use ralph_verify::pattern;
 
 /// `4 examples, 2 failures, 1 pending`, then `rspec ./cart_spec.rb:3 # cart discount`. The documentation format shows a tree of
@@ -13,7 +13,6 @@ use ralph_verify::pattern;
 #[derive(Debug, Default)]
 pub(super) struct Rspec {
     all: Gathered,
-    seen: bool,
     groups: Vec<String>,
     last: Option<(usize, String)>,
     shown: Ran,
@@ -21,8 +20,8 @@ pub(super) struct Rspec {
     is_over: bool,
 }
 
-impl Rspec {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Rspec {
+    fn line(&mut self, line: &str) {
         if let Some((_, name)) = line.strip_prefix("rspec ").and_then(|rest| rest.split_once(" # ")) {
             self.all.failing.insert(name);
         } else if matches!(line, "Failures:") || line.starts_with("Pending: (") || line.starts_with("Finished in ") {
@@ -35,27 +34,32 @@ impl Rspec {
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
+    }
+}
+
+impl Rspec {
     fn result(&mut self, line: &str) {
         let mut parts = line.split(", ").map(counted);
         let Some(Some((total, "examples" | "example"))) = parts.next() else { return };
         let mut sums = Sums::default();
         for (number, word) in parts.flatten() {
             match word.split(' ').next() {
-                Some("failure" | "failures") => sums.failed = sums.failed.saturating_add(number),
-                Some("pending") => sums.skipped = number,
                 // `1 error occurred outside of examples`
-                Some("error" | "errors") => sums.failed = sums.failed.saturating_add(number),
+                Some("failure" | "failures" | "error" | "errors") => sums.count(Outcome::Failed, number),
+                Some("pending") => sums.skipped = number,
                 _ => {}
             }
         }
-        sums.passed = total.saturating_sub(sums.failed).saturating_sub(sums.skipped);
+        let sums = Sums::of_total(total, sums.failed, sums.skipped);
         let shown = std::mem::take(&mut self.shown);
         if shown.taken() == sums.ran() && std::mem::take(&mut self.skipped) == sums.skipped {
             self.all.ran.extend(shown);
         }
-        self.all.sums.add(sums);
+        self.all.result(sums);
         self.groups.clear();
-        (self.seen, self.is_over) = (true, false);
+        self.is_over = false;
     }
 
     fn tree(&mut self, line: &str) {
@@ -85,9 +89,5 @@ impl Rspec {
             let groups = self.groups.iter().map(String::as_str).filter(|group| !group.is_empty());
             self.shown.again(&groups.chain([name]).collect::<Vec<_>>().join(" "));
         }
-    }
-
-    pub(super) fn finish(self) -> Counted {
-        self.seen.then_some(self.all)
     }
 }

@@ -1,13 +1,12 @@
 //! `cargo test` and `cargo nextest`. The first appears inside the second, so one recogniser knows both.
 
 use super::names::Ran;
-use super::sums::{Counted, Gathered, Sums, counted};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted};
 
 /// Sums the result lines of all test binaries, and the summary of nextest.
 #[derive(Debug, Default)]
 pub(super) struct Rust {
     all: Gathered,
-    seen: bool,
     /// Tests that had a line of their own: none has with `--quiet`, and what tests print can tear lines apart.
     shown: Ran,
     /// How many tests the results told of.
@@ -41,17 +40,30 @@ enum Nextest {
     Summarised,
 }
 
-impl Rust {
-    /// Output of failing tests can announce runs without end; a handful tells nested from outer.
-    const MAX_DEPTH: usize = 16;
-
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Rust {
+    fn line(&mut self, line: &str) {
         if line.starts_with(' ') {
             self.indented(line);
         } else if self.nextest != Nextest::Running {
             self.libtest(line);
         }
     }
+
+    fn finish(self: Box<Self>) -> Counted {
+        let Self { mut all, shown, told, ended, summarised, .. } = *self;
+        if shown.taken() == told {
+            all.ran.extend(shown);
+        }
+        if ended.len() == summarised {
+            all.ran.extend(ended);
+        }
+        all.counted()
+    }
+}
+
+impl Rust {
+    /// Output of failing tests can announce runs without end; a handful tells nested from outer.
+    const MAX_DEPTH: usize = 16;
 
     fn indented(&mut self, line: &str) {
         let text = line.trim_start();
@@ -74,20 +86,19 @@ impl Rust {
         let mut sums = Sums::default();
         for part in without_parentheses(counts).split(',') {
             match counted(part) {
-                Some((passed, "passed")) => sums.add(Sums { passed, ..Sums::default() }),
-                Some((skipped, "skipped")) => sums.add(Sums { skipped, ..Sums::default() }),
-                Some((failed, "failed" | "timed out" | "exec failed")) => sums.add(Sums { failed, ..Sums::default() }),
+                Some((number, "passed")) => sums.count(Outcome::Passed, number),
+                Some((number, "skipped")) => sums.count(Outcome::Skipped, number),
+                Some((number, "failed" | "timed out" | "exec failed")) => sums.count(Outcome::Failed, number),
                 Some(_) | None => {}
             }
         }
         // `4/6 tests`: the run was given up after a failure.
         let share = run.rsplit("] ").next().and_then(|tests| tests.split(' ').next()).and_then(|f| f.split_once('/'));
         if let Some((Ok(done), Ok(of))) = share.map(|(done, of)| (done.parse::<u32>(), of.parse::<u32>())) {
-            sums.skipped = sums.skipped.saturating_add(of.saturating_sub(done));
+            sums.count(Outcome::Skipped, of.saturating_sub(done));
         }
-        self.all.sums.add(sums);
+        self.all.result(sums);
         self.summarised = self.summarised.saturating_add(sums.ran());
-        self.seen = true;
         self.nextest = Nextest::Summarised;
     }
 
@@ -175,21 +186,10 @@ impl Rust {
             None => self.announced.clear(),
         }
         if self.announced.is_empty() {
-            self.all.sums.add(sums);
+            self.all.result(sums);
             self.told = self.told.saturating_add(sums.ran());
-            self.seen = true;
             self.section = Section::Results;
         }
-    }
-
-    pub(super) fn finish(mut self) -> Counted {
-        if self.shown.taken() == self.told {
-            self.all.ran.extend(self.shown);
-        }
-        if self.ended.len() == self.summarised {
-            self.all.ran.extend(self.ended);
-        }
-        self.seen.then_some(self.all)
     }
 }
 

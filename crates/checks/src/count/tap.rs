@@ -1,7 +1,7 @@
 //! TAP 12 to 14, and what `node --test` and tape print beside it.
 
 use super::names::{Names, Ran, without_time};
-use super::sums::{Counted, Gathered, Sums, indentation};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, indentation};
 
 /// Counts test points, each subtest once, or takes the totals at the end where the producer prints some.
 #[derive(Debug, Default)]
@@ -30,11 +30,11 @@ struct Below {
     failed: u32,
 }
 
-impl Tap {
-    /// Subtests that are nested deeper are not looked at; the point above them counts.
-    const MAX_DEPTH: usize = 8;
+/// Subtests that are nested deeper are not looked at; the point above them counts.
+const MAX_DEPTH: usize = 8;
 
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Tap {
+    fn line(&mut self, line: &str) {
         self.totals.line(line);
         self.tree.line(line);
         let text = line.trim_start_matches(' ');
@@ -53,7 +53,7 @@ impl Tap {
             return;
         }
         let depth = indented / 4;
-        if !indented.is_multiple_of(4) || depth > Self::MAX_DEPTH {
+        if !indented.is_multiple_of(4) || depth > MAX_DEPTH {
             return;
         }
         if let Some(name) = text.strip_prefix("# Subtest: ") {
@@ -74,6 +74,35 @@ impl Tap {
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        let mut all = self.points;
+        let points = all.sums;
+        let Some(mut sums) = self.totals.sums else {
+            // Tests that were announced and never reported: the program broke off.
+            let unreported = self.planned.saturating_sub(self.outermost).max(u32::from(self.bailed_out));
+            all.sums.count(Outcome::Failed, unreported);
+            return self.declared.then_some(all);
+        };
+        if !self.totals.skips_counted {
+            sums.skipped = points.skipped;
+        }
+        if self.todo > 0 && sums.failed == points.failed.saturating_add(self.todo) {
+            sums = points;
+        }
+        all.sums = sums;
+        all.failing.extend(self.tree.names);
+        for (ran, closing) in [(std::mem::take(&mut all.ran), self.closing), (self.tree.ran, self.tree.closing)] {
+            // A test with subtests is among the totals and a suite is not. More than these was printed by tests.
+            let most = ran.taken().saturating_add(closing);
+            if (ran.taken()..=most).contains(&sums.ran()) {
+                all.ran.extend(ran);
+            }
+        }
+        Some(all)
+    }
+}
+
+impl Tap {
     /// `not ok 1 - cart.test.mjs # time=11.12ms {`: some print the result of a subtest before its points.
     fn open(&mut self, depth: usize, point: Point<'_>) {
         self.outermost = self.outermost.saturating_add(u32::from(depth == 0));
@@ -100,20 +129,14 @@ impl Tap {
         self.outermost = self.outermost.saturating_add(u32::from(depth == 0));
         let below = std::mem::take(&mut self.below[depth]);
         self.path.truncate(depth + 1);
-        let failed = point.result == Result::Failed;
+        let failed = point.outcome == Outcome::Failed;
         self.todo = self.todo.saturating_add(u32::from(point.is_todo));
         // The point that closes a subtest repeats it, unless it fails for a reason of its own.
         if below.points > 0 && !(failed && below.failed == 0) {
             self.closing = self.closing.saturating_add(1);
             return;
         }
-        let sums = &mut self.points.sums;
-        let sum = match point.result {
-            Result::Passed => &mut sums.passed,
-            Result::Failed => &mut sums.failed,
-            Result::Skipped => &mut sums.skipped,
-        };
-        *sum = sum.saturating_add(1);
+        self.points.sums.count(point.outcome, 1);
         for above in &mut self.below[..depth] {
             above.points = above.points.saturating_add(1);
             above.failed = above.failed.saturating_add(u32::from(failed));
@@ -123,7 +146,7 @@ impl Tap {
         if closes {
             self.closing = self.closing.saturating_add(1);
         }
-        if point.result != Result::Skipped {
+        if point.outcome != Outcome::Skipped {
             // Some announce a subtest at its own depth, some at the depth of its points.
             let parents = self.path.iter().filter(|name| !name.is_empty() && *name != point.name);
             let name = parents.map(String::as_str).chain([point.name]).collect::<Vec<_>>().join(" > ");
@@ -135,44 +158,11 @@ impl Tap {
             }
         }
     }
-
-    pub(super) fn finish(self) -> Counted {
-        let Gathered { sums: mut points, failing, ran } = self.points;
-        let Some(mut sums) = self.totals.sums else {
-            // Tests that were announced and never reported: the program broke off.
-            let unreported = self.planned.saturating_sub(self.outermost).max(u32::from(self.bailed_out));
-            points.failed = points.failed.saturating_add(unreported);
-            return self.declared.then_some(Gathered { sums: points, failing, ran });
-        };
-        if !self.totals.skips_counted {
-            sums.skipped = points.skipped;
-        }
-        if self.todo > 0 && sums.failed == points.failed.saturating_add(self.todo) {
-            sums = points;
-        }
-        let mut all = Gathered { sums, failing, ran: Ran::default() };
-        all.failing.extend(self.tree.names);
-        for (ran, closing) in [(ran, self.closing), (self.tree.ran, self.tree.closing)] {
-            // A test with subtests is among the totals and a suite is not. More than these was printed by tests.
-            let most = ran.taken().saturating_add(closing);
-            if (ran.taken()..=most).contains(&sums.ran()) {
-                all.ran.extend(ran);
-            }
-        }
-        Some(all)
-    }
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Result {
-    Passed,
-    Failed,
-    Skipped,
 }
 
 #[derive(Debug)]
 struct Point<'a> {
-    result: Result,
+    outcome: Outcome,
     is_todo: bool,
     name: &'a str,
 }
@@ -195,14 +185,14 @@ impl<'a> Point<'a> {
         let rest = rest.rsplit_once(" # time=").map_or(rest, |(rest, _)| rest);
         let (name, directive) = rest.rsplit_once("# ").unwrap_or((rest, ""));
         let is = |word: &str| directive.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(word));
-        let (result, name) = match failed {
-            _ if is("skip") || is("todo") => (Result::Skipped, name),
-            true => (Result::Failed, rest),
-            false => (Result::Passed, rest),
+        let (outcome, name) = match failed {
+            _ if is("skip") || is("todo") => (Outcome::Skipped, name),
+            true => (Outcome::Failed, rest),
+            false => (Outcome::Passed, rest),
         };
         let name = name.trim();
-        let is_todo = failed && result == Result::Skipped;
-        Some(Self { result, is_todo, name: if name.is_empty() { number } else { name } })
+        let is_todo = failed && outcome == Outcome::Skipped;
+        Some(Self { outcome, is_todo, name: if name.is_empty() { number } else { name } })
     }
 }
 
@@ -250,7 +240,7 @@ struct Tree {
 impl Tree {
     fn line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
-        let depth = (indentation(line) / 2).min(Tap::MAX_DEPTH);
+        let depth = (indentation(line) / 2).min(MAX_DEPTH);
         if let Some(name) = text.strip_prefix("▶ ") {
             self.open.truncate(depth);
             self.open.resize(depth, String::new());

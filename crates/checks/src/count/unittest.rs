@@ -1,13 +1,12 @@
 //! unittest of Python.
 
 use super::names::Ran;
-use super::sums::{Counted, Gathered, Sums, counted, is_seconds};
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted, is_seconds};
 
 /// `Ran 6 tests in 0.001s` and the verdict after it.
 #[derive(Debug, Default)]
 pub(super) struct Unittest {
     all: Gathered,
-    seen: bool,
     ran: Option<u32>,
     /// A failure has its name under a line of `=`.
     framed: bool,
@@ -30,8 +29,8 @@ struct Verbose {
     open: Option<String>,
 }
 
-impl Unittest {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Unittest {
+    fn line(&mut self, line: &str) {
         let framed = std::mem::take(&mut self.framed);
         if let Some(rest) = line.strip_prefix("Ran ") {
             if let Some((ran, words)) = counted(rest)
@@ -55,6 +54,16 @@ impl Unittest {
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        let Self { mut all, verbose, .. } = *self;
+        if verbose.sums.0 == verbose.sums.1 {
+            all.ran.extend(verbose.ran);
+        }
+        all.counted()
+    }
+}
+
+impl Unittest {
     fn failure(&mut self, name: &str) {
         // `shop.Shop.test_sub (i=1)` and `shop.Shop.test_sub [part]` are parts of one test.
         let test = name.split(' ').next().unwrap_or(name);
@@ -76,26 +85,17 @@ impl Unittest {
             let Some((name, number)) = detail.split_once('=') else { continue };
             let number: u32 = number.parse().unwrap_or(0);
             match name {
-                "failures" | "errors" | "unexpected successes" => sums.failed = sums.failed.saturating_add(number),
-                "skipped" | "expected failures" => sums.skipped = sums.skipped.saturating_add(number),
+                "failures" | "errors" | "unexpected successes" => sums.count(Outcome::Failed, number),
+                "skipped" | "expected failures" => sums.count(Outcome::Skipped, number),
                 _ => {}
             }
         }
         // One test that fails in three parts is one test: it will count as one when it passes.
-        sums.failed = sums.failed.saturating_sub(self.repeats).max(u32::from(sums.failed > 0));
-        sums.passed = ran.saturating_sub(sums.failed).saturating_sub(sums.skipped);
-        self.all.sums.add(sums);
-        self.seen = true;
+        let failed = sums.failed.saturating_sub(self.repeats).max(u32::from(sums.failed > 0));
+        self.all.result(Sums::of_total(ran, failed, sums.skipped));
         self.repeats = 0;
         self.failed = Ran::default();
         self.verbose.finish(ran);
-    }
-
-    pub(super) fn finish(mut self) -> Counted {
-        if self.verbose.sums.0 == self.verbose.sums.1 {
-            self.all.ran.extend(self.verbose.ran);
-        }
-        self.seen.then_some(self.all)
     }
 }
 

@@ -1,19 +1,17 @@
 //! vitest.
 
-use super::names::{Ran, without_time};
-use super::sums::{Counted, Gathered, Sums, counted};
+use super::names::without_time;
+use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted};
 
 /// `      Tests  2 failed | 2 passed | 1 skipped | 1 todo (6)`
 #[derive(Debug, Default)]
 pub(super) struct Vitest {
+    /// The tests in it are shown by the verbose reporter. The default one shows some tests of some files, without their suites.
     all: Gathered,
-    seen: bool,
-    /// Tests as the verbose reporter shows them. The default one shows some tests of some files, without their suites.
-    verbose: Ran,
 }
 
-impl Vitest {
-    pub(super) fn line(&mut self, line: &str) {
+impl Recogniser for Vitest {
+    fn line(&mut self, line: &str) {
         let text = line.trim_start();
         if let Some(counts) = text.strip_prefix("Tests  ") {
             self.summary(counts.trim());
@@ -25,10 +23,16 @@ impl Vitest {
         } else if text.starts_with('⎯')
             && let Some(number) = text.split("Failed Suites ").nth(1).and_then(|rest| rest.split(' ').next())
         {
-            self.all.sums.failed = self.all.sums.failed.saturating_add(number.parse().unwrap_or(0));
+            self.all.sums.count(Outcome::Failed, number.parse().unwrap_or(0));
         }
     }
 
+    fn finish(self: Box<Self>) -> Counted {
+        self.all.counted()
+    }
+}
+
+impl Vitest {
     /// `cart.test.mjs (6 tests | 2 failed) 5ms`, `cart.test.mjs > cart > total 1ms`
     fn shown(&mut self, shown: &str) {
         if let Some((file, details)) = shown.rsplit_once(" (")
@@ -37,7 +41,7 @@ impl Vitest {
         {
             self.all.ran.once(file);
         } else if shown.contains(" > ") {
-            self.verbose.again(without_time(shown));
+            self.all.show(false, without_time(shown));
         }
     }
 
@@ -52,20 +56,10 @@ impl Vitest {
             match counted(part) {
                 Some((number, "passed")) => sums.passed = number,
                 Some((number, "failed")) => sums.failed = number,
-                Some((number, "skipped" | "todo" | "expected fail")) => {
-                    sums.skipped = sums.skipped.saturating_add(number);
-                }
+                Some((number, "skipped" | "todo" | "expected fail")) => sums.count(Outcome::Skipped, number),
                 Some(_) | None => {}
             }
         }
-        self.all.sums.add(sums);
-        self.seen = true;
-    }
-
-    pub(super) fn finish(mut self) -> Counted {
-        if self.verbose.taken() == self.all.sums.ran() {
-            self.all.ran.extend(self.verbose);
-        }
-        self.seen.then_some(self.all)
+        self.all.result(sums);
     }
 }
