@@ -1,4 +1,4 @@
-//! Finds the programs of this crate for tests of other crates, and writes the command lines that start the scripted agent.
+//! Finds the scripted agent for tests of other crates, and writes the command lines that start it.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 const AGENT: &str = "scripted-agent";
-const MODEL: &str = "scripted-model";
 
 /// The `scripted-agent` program, in the same build folder as the running test.
 ///
@@ -21,17 +20,7 @@ const MODEL: &str = "scripted-model";
 #[track_caller]
 pub fn scripted_agent() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| find_or_build(AGENT)).clone()
-}
-
-/// The `scripted-model` program, found and built in the same way.
-///
-/// # Panics
-/// When the running program is not in a build folder of cargo, or when the build fails.
-#[track_caller]
-pub fn scripted_model() -> PathBuf {
-    static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| find_or_build(MODEL)).clone()
+    FOUND.get_or_init(find_or_build).clone()
 }
 
 /// The line for `sh -c` that starts the agent of a saved script, with its prompt on standard input.
@@ -57,20 +46,16 @@ pub fn shell_quoted(text: &str) -> String {
 }
 
 #[track_caller]
-fn find_or_build(name: &str) -> PathBuf {
-    let test = match env::current_exe() {
-        Ok(test) => test,
-        Err(error) => panic!("could not find the running test: {error}"),
-    };
+fn find_or_build() -> PathBuf {
+    let test = env::current_exe().unwrap_or_else(|error| panic!("could not find the running test: {error}"));
     let Some(folder) = build_folder(&test) else {
-        panic!("{} is not in a build folder of cargo, so {name} cannot be found beside it", test.display())
+        panic!("{} is not in a build folder of cargo, so {AGENT} cannot be found beside it", test.display())
     };
-    let program = folder.join(name);
-    if is_current(&program) {
-        return program;
+    let program = folder.join(AGENT);
+    if !is_current(&program) {
+        build(&folder);
+        assert!(program.is_file(), "cargo built {AGENT}, but not as {}", program.display());
     }
-    build(&folder, name);
-    assert!(program.is_file(), "cargo built {name}, but not as {}", program.display());
     program
 }
 
@@ -104,7 +89,7 @@ fn newest_source(folder: &Path) -> Option<SystemTime> {
 }
 
 #[track_caller]
-fn build(folder: &Path, name: &str) {
+fn build(folder: &Path) {
     let profile = match folder.file_name().and_then(|name| name.to_str()) {
         Some("debug") => "dev",
         Some(other) => other,
@@ -112,15 +97,15 @@ fn build(folder: &Path, name: &str) {
     };
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--bin", name, "--profile", profile]);
+    command.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--bin", AGENT, "--profile", profile]);
     command.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
     if let Some(target) = folder.parent() {
         command.arg("--target-dir").arg(target);
     }
     match command.output() {
         Ok(output) if output.status.success() => {}
-        Ok(output) => panic!("could not build {name}: {}", String::from_utf8_lossy(&output.stderr)),
-        Err(error) => panic!("could not start cargo to build {name}: {error}"),
+        Ok(output) => panic!("could not build {AGENT}: {}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => panic!("could not start cargo to build {AGENT}: {error}"),
     }
 }
 

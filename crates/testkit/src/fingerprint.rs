@@ -1,7 +1,6 @@
 //! What a folder holds, to the byte, so that a test can show that nothing in it changed. Changes nothing itself.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +37,7 @@ impl Fingerprint {
             hash.update(entry.as_bytes());
             hash.update([0]);
         }
-        hexadecimal(&hash.finalize())
+        format!("{:x}", hash.finalize())
     }
 
     /// What is different in `other`, one line each: `changed HEAD`, `added refs/heads/x`, `removed index`.
@@ -76,18 +75,11 @@ fn collect(root: &Path, path: &Path, entries: &mut BTreeMap<PathBuf, String>) {
         }
         "folder".to_owned()
     } else if metadata.is_file() {
-        hexadecimal(&Sha256::digest(fs::read(path).unwrap_or_else(|error| fail(error))))
+        format!("{:x}", Sha256::digest(fs::read(path).unwrap_or_else(|error| fail(error))))
     } else {
         // A socket (of the fsmonitor daemon, say) has no content; opening a pipe would block.
         "special".to_owned()
     };
     let relative = path.strip_prefix(root).unwrap_or(path).to_owned();
     entries.insert(relative, format!("{mode:o} {content}"));
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

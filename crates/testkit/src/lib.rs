@@ -28,7 +28,7 @@ mod script;
 mod shorthand;
 mod step;
 
-pub use binary::{agent_command, agent_command_with_prompt_file, scripted_agent, scripted_model, shell_quoted};
+pub use binary::{agent_command, agent_command_with_prompt_file, scripted_agent, shell_quoted};
 pub use canary::{CANARIES, plant_canaries};
 pub use fingerprint::Fingerprint;
 pub use fixture::Fixture;

@@ -58,10 +58,7 @@ impl Processes {
     /// When there is no process table.
     #[track_caller]
     pub fn list(&self) -> Vec<Process> {
-        let table = match fs::read_dir("/proc") {
-            Ok(table) => table,
-            Err(error) => panic!("could not read /proc: {error}"),
-        };
+        let table = fs::read_dir("/proc").unwrap_or_else(|error| panic!("could not read /proc: {error}"));
         let ids = table.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
         let mut found: Vec<Process> =
             ids.filter(|pid| *pid != std::process::id()).filter_map(|pid| self.look_at(pid)).collect();

@@ -122,10 +122,7 @@ impl Repo {
     #[track_caller]
     pub fn read(&self, path: impl AsRef<Path>) -> String {
         let path = self.root.join(path);
-        match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) => panic!("could not read {}: {error}", path.display()),
-        }
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("could not read {}: {error}", path.display()))
     }
 
     /// Whether something is there, be it a link to nowhere.
@@ -254,10 +251,7 @@ impl Repo {
 
     #[track_caller]
     fn expect_fixture(&self) -> &Fixture {
-        match &self.fixture {
-            Some(fixture) => fixture,
-            None => panic!("{} is not a fixture", self.root.display()),
-        }
+        self.fixture.as_ref().unwrap_or_else(|| panic!("{} is not a fixture", self.root.display()))
     }
 }
 
@@ -271,10 +265,7 @@ fn isolate(command: &mut Command) {
 
 #[track_caller]
 fn run(command: &mut Command) -> Output {
-    match command.output() {
-        Ok(output) => output,
-        Err(error) => panic!("could not start {command:?}: {error}"),
-    }
+    command.output().unwrap_or_else(|error| panic!("could not start {command:?}: {error}"))
 }
 
 #[track_caller]

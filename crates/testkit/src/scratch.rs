@@ -11,23 +11,7 @@ use tempfile::TempDir;
 #[track_caller]
 pub fn scratch() -> TempDir {
     // Thousands of small files on a real disk cost seconds of kernel time when they are created and removed in bulk.
-    let memory = Path::new("/dev/shm");
-    let builder = || {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("ralph-test-");
-        builder
-    };
-    let made = if memory.is_dir() {
-        builder().tempdir_in(memory).or_else(|_| builder().tempdir())
-    } else {
-        builder().tempdir()
-    };
-    match made {
-        Ok(folder) => folder,
-        Err(error) => panic!(
-            "could not create a throwaway folder in {} or {}: {error}",
-            memory.display(),
-            std::env::temp_dir().display()
-        ),
-    }
+    let folder = |place: &Path| tempfile::Builder::new().prefix("ralph-test-").tempdir_in(place);
+    let made = folder(Path::new("/dev/shm")).or_else(|_| folder(&std::env::temp_dir()));
+    made.unwrap_or_else(|error| panic!("could not create a throwaway folder: {error}"))
 }

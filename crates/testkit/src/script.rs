@@ -135,10 +135,7 @@ impl Script {
     /// When the script or its state file cannot be read.
     #[track_caller]
     pub fn runs_of(saved: &Path) -> u64 {
-        let script = match Self::load(saved) {
-            Ok(script) => script,
-            Err(error) => panic!("{error}"),
-        };
+        let script = Self::load(saved).unwrap_or_else(|error| panic!("{error}"));
         let Some(state) = script.state else { panic!("{} does not count its runs", saved.display()) };
         match File::open(&state).and_then(|mut file| file.lock_shared().and_then(|()| read_count(&mut file))) {
             Ok(count) => count,

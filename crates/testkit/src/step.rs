@@ -32,8 +32,6 @@ pub enum Step {
     },
     /// Removes a file, a link or a whole folder.
     Delete(PathBuf),
-    /// Creates a folder and those above it.
-    Mkdir(PathBuf),
     Chmod {
         path: PathBuf,
         /// In octal, as chmod(1) takes it: `"755"`.
@@ -59,8 +57,6 @@ pub enum Step {
     Claim(String),
     Blocked(String),
     EchoPrompt,
-    /// Writes the prompt to a file, byte for byte.
-    RecordPrompt(PathBuf),
     /// Writes the environment to a file, as a JSON object.
     RecordEnv(PathBuf),
     /// Prints many bytes.
@@ -82,7 +78,6 @@ pub enum Step {
     /// Ends the run by sending itself a signal.
     Die(SignalName),
     SleepMs(u64),
-    BusyMs(u64),
     /// Ignores signals. Holds from the start of the run and for everything that the run starts.
     IgnoreSignals(Vec<SignalName>),
     Fork(Child),
@@ -94,11 +89,6 @@ pub enum Step {
     },
     /// Sends a signal to the process that started the agent.
     KillParent(SignalName),
-    /// Sends a signal to the process whose id a file holds.
-    KillPidFile {
-        path: PathBuf,
-        signal: SignalName,
-    },
     /// Waits until a file exists; fails after `limit_ms`.
     WaitForFile {
         path: PathBuf,
@@ -239,12 +229,9 @@ pub enum Stdout {
 pub enum SignalName {
     Hup,
     Int,
-    Quit,
     Kill,
     Usr1,
     Term,
-    Stop,
-    Cont,
     Segv,
 }
 

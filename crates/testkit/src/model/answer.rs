@@ -65,7 +65,7 @@ impl Answer {
             }
         }
         let model = reply.model.clone().unwrap_or_else(|| asked.model.clone());
-        let answer = Self { serial, model, parts, stop: reply.stop.clone(), usage: reply.usage, pieces: reply.pieces };
+        let answer = Self { serial, model, parts, stop: reply.stop, usage: reply.usage, pieces: reply.pieces };
         (answer, (!notes.is_empty()).then(|| notes.join("; ")))
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::Format;
-use super::route::{Address, GeminiForm};
+use super::route::Address;
 
 /// A request for an answer, without its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +33,6 @@ pub(super) struct Asked {
 pub(super) enum Form {
     Whole,
     Events(Totals),
-    /// Gemini's stream as the elements of one JSON array.
-    Array,
 }
 
 /// Whether a stream of Chat Completions ends with the usage.
@@ -78,9 +76,8 @@ enum Role {
 impl Asked {
     pub(super) fn read(format: Format, address: &Address, body: &Value) -> Self {
         let (model, form) = match address {
-            Address::InPath { model, form: GeminiForm::Whole } => (model.clone(), Form::Whole),
-            Address::InPath { model, form: GeminiForm::Events } => (model.clone(), Form::Events(Totals::Sent)),
-            Address::InPath { model, form: GeminiForm::Array } => (model.clone(), Form::Array),
+            Address::InPath { model, is_streamed: false } => (model.clone(), Form::Whole),
+            Address::InPath { model, is_streamed: true } => (model.clone(), Form::Events(Totals::Sent)),
             Address::InBody => (text(&body["model"]), form_in(body, format)),
         };
         let messages = messages(format, body);

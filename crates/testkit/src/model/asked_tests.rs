@@ -105,9 +105,9 @@ fn a_request_of_the_gemini_cli_is_understood() {
         ] }],
         "generationConfig": { "responseJsonSchema": { "type": "OBJECT" } },
     });
-    let address = Address::InPath { model: "gemini-2.5-flash".to_owned(), form: GeminiForm::Array };
+    let address = Address::InPath { model: "gemini-2.5-flash".to_owned(), is_streamed: true };
     let asked = Asked::read(Format::Gemini, &address, &body);
-    assert_eq!((asked.model.as_str(), asked.form), ("gemini-2.5-flash", Form::Array));
+    assert_eq!((asked.model.as_str(), asked.form), ("gemini-2.5-flash", Form::Events(Totals::Sent)));
     assert_eq!(asked.names(), ["read_file", "glob"]);
     assert_eq!(asked.offered[1].kind, Kind::Function(json!({ "type": "OBJECT" })));
     assert_eq!((asked.user.as_str(), asked.system.as_str()), ("do it", "You are a CLI agent"));

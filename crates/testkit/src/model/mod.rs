@@ -18,7 +18,7 @@
 //! assert_eq!(model.requests().len(), 0);
 //! ```
 //!
-//! The same as a program: `scripted-model SCRIPT.json [--port N] [--log FILE]`; see [`Script`] for the JSON.
+//! The same as a program: `scripted-model SCRIPT.json`; see [`Script`] for the JSON.
 
 mod answer;
 mod asked;
@@ -36,8 +36,8 @@ mod side;
 mod wire;
 
 pub use fault::{Fault, Status, Trouble};
-pub use log::{Authorization, Delivered, Ending, Logged, Source};
+pub use log::{Ending, Logged, Source};
 pub use route::Format;
-pub use script::{Reply, Script, Side, Stop, Then, Tool, Usage};
+pub use script::{Reply, Script, Stop, Then, Tool, Usage};
 pub use server::ScriptedModel;
 pub use side::SideKind;

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
@@ -14,15 +14,16 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::asked::{Asked, Form};
 use super::delivery::Delivery;
-use super::log::{bounded_result, bounded_user};
 use super::refusal::{About, Refusal};
 use super::route::Route;
 use super::script::numbered;
 use super::server::Record;
 use super::wire;
-use super::{Authorization, Delivered, Ending, Fault, Format, Logged, Reply, Script, SideKind, Source, Then, Usage};
+use super::{Ending, Fault, Format, Logged, Reply, Script, SideKind, Source, Then, Usage};
 
 const JSON: &str = "application/json";
+/// Headers that carry a key or a token.
+const KEYS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
 const EVENTS: &str = "text/event-stream";
 
 /// The Gemini CLI knows an error in a stream only by reading it apart from what came before.
@@ -34,7 +35,6 @@ pub(super) struct Planner {
     /// Tells the answers of this server from those of another.
     prefix: String,
     main: AtomicUsize,
-    side: AtomicUsize,
 }
 
 pub(super) enum Plan {
@@ -55,7 +55,7 @@ pub(super) struct Prepared {
 
 enum Content {
     Whole(String),
-    Streamed(Vec<String>, &'static str),
+    Streamed(Vec<String>),
 }
 
 /// What happens to the body on its way.
@@ -72,7 +72,7 @@ enum Damage {
 impl Planner {
     /// Takes a script whose every status and header can be sent.
     pub(super) fn new(script: Script, port: u16) -> io::Result<Self> {
-        for reply in script.replies.iter().chain(&script.side.replies) {
+        for reply in &script.replies {
             headers(&reply.headers).map_err(io::Error::other)?;
             if let Some(Fault::Status(status)) = &reply.fault {
                 status_code(status.code).map_err(io::Error::other)?;
@@ -80,12 +80,12 @@ impl Planner {
             }
         }
         let prefix = format!("{:x}{port:x}", Timestamp::now().as_millisecond());
-        Ok(Self { script, prefix, main: AtomicUsize::new(0), side: AtomicUsize::new(0) })
+        Ok(Self { script, prefix, main: AtomicUsize::new(0) })
     }
 
     /// The plan for a request, and its line in the log with the usage that it has if it is sent to its end.
     pub(super) fn plan(&self, number: usize, head: &Parts, body: &[u8], now: Timestamp) -> (Logged, Plan) {
-        let mut logged = logged(number, head, now);
+        let mut logged = logged(number, head);
         let path = head.uri.path();
         let plan = match Route::of(head.method.as_str(), path, head.uri.query()) {
             Route::Generate(format, address) => match serde_json::from_slice::<Value>(body) {
@@ -116,10 +116,7 @@ impl Planner {
         let serial = format!("{}{:04}", self.prefix, logged.number);
         let (source, reply) = match SideKind::of(asked) {
             None => self.next_main(),
-            Some(kind) => match numbered(&self.script.side.replies, self.side.fetch_add(1, Ordering::Relaxed)) {
-                Some((at, reply)) => (Source::SideReply(at + 1), reply.clone()),
-                None => (Source::Side(kind), Reply::say(kind.answer(asked)).usage(self.script.side.usage)),
-            },
+            Some(kind) => (Source::Side(kind), Reply::say(kind.answer(asked)).usage(self.script.side_usage)),
         };
         logged.source = source;
         let (answer, note) = Answer::to(asked, &reply, serial, self.script.directory.as_deref());
@@ -164,7 +161,7 @@ fn perform(logged: &mut Logged, asked: &Asked, reply: &Reply, answer: &Answer, n
             events.push(wire::broken(asked.format, &refusal, answer, events.len()));
             logged.usage = Usage::ZERO;
             logged.status = Some(200);
-            return prepared(200, reply.headers.clone(), Content::Streamed(events, EVENTS), Damage::Pause);
+            return prepared(200, reply.headers.clone(), Content::Streamed(events), Damage::Pause);
         }
         Some(Fault::Hang { after_bytes: None }) => return Plan::Hang,
         Some(Fault::Hang { after_bytes: Some(bytes) }) => Damage::Silence(*bytes),
@@ -176,8 +173,7 @@ fn perform(logged: &mut Logged, asked: &Asked, reply: &Reply, answer: &Answer, n
     logged.status = Some(200);
     let content = match asked.form {
         Form::Whole => Content::Whole(wire::whole(asked.format, answer).to_string()),
-        Form::Events(totals) => Content::Streamed(wire::events(asked.format, answer, totals), EVENTS),
-        Form::Array => Content::Streamed(wire::elements(answer), JSON),
+        Form::Events(totals) => Content::Streamed(wire::events(asked.format, answer, totals)),
     };
     prepared(200, reply.headers.clone(), content, damage)
 }
@@ -204,7 +200,7 @@ impl Prepared {
     pub(super) fn with(self, record: Record) -> Response<Delivery> {
         let (delivery, kind) = match self.content {
             Content::Whole(text) => (Delivery::whole(text, record), JSON),
-            Content::Streamed(events, kind) => (Delivery::streamed(events, record), kind),
+            Content::Streamed(events) => (Delivery::streamed(events, record), EVENTS),
         };
         let delivery = match self.damage {
             Damage::None => delivery,
@@ -241,26 +237,22 @@ fn headers(listed: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
     listed.iter().map(header).collect()
 }
 
-fn logged(number: usize, head: &Parts, now: Timestamp) -> Logged {
+fn logged(number: usize, head: &Parts) -> Logged {
     let path = head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string);
     Logged {
         number,
-        at: now,
         method: head.method.to_string(),
         path: without_key(&path),
         format: None,
         source: Source::Nothing,
-        delivered: Delivered::Whole,
         model: String::new(),
         messages: 0,
         tools: Vec::new(),
         user: String::new(),
-        user_bytes: 0,
         results: Vec::new(),
         status: None,
         usage: Usage::ZERO,
-        user_agent: text(&head.headers, &USER_AGENT),
-        authorization: authorization(&head.headers, &path),
+        has_key: KEYS.iter().any(|name| head.headers.contains_key(*name)) || without_key(&path) != path,
         note: None,
         ending: Ending::Open,
     }
@@ -268,26 +260,13 @@ fn logged(number: usize, head: &Parts, now: Timestamp) -> Logged {
 
 fn note_request(logged: &mut Logged, asked: &Asked) {
     logged.format = Some(asked.format);
-    logged.delivered = if asked.form == Form::Whole { Delivered::Whole } else { Delivered::Streamed };
     logged.model.clone_from(&asked.model);
     logged.messages = asked.messages;
     logged.tools = asked.names();
-    logged.user = bounded_user(&asked.user);
-    logged.user_bytes = asked.user.len();
-    logged.results = asked.results.iter().map(|result| bounded_result(result)).collect();
-}
-
-fn text(headers: &HeaderMap, name: &HeaderName) -> String {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).unwrap_or_default()
-}
-
-fn authorization(headers: &HeaderMap, path: &str) -> Authorization {
-    let named = ["x-api-key", "x-goog-api-key"].iter().any(|name| headers.contains_key(*name));
-    if headers.contains_key(AUTHORIZATION) || named || without_key(path) != path {
-        Authorization::Present
-    } else {
-        Authorization::Absent
-    }
+    // Not all of a prompt of megabytes, or of a file that was read.
+    let start = |text: &String, most| text[..text.floor_char_boundary(most)].to_owned();
+    logged.user = start(&asked.user, 16 * 1024);
+    logged.results = asked.results.iter().map(|result| start(result, 2 * 1024)).collect();
 }
 
 /// So many of all events, but never the last one: what ends an answer early leaves something out.

@@ -1,9 +1,6 @@
 //! Which format a request speaks and what it is for, by its method and path. Reads no body.
 
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Anthropic Messages: `POST /v1/messages`.
     Anthropic,
@@ -35,16 +32,8 @@ pub(super) enum Address {
     InBody,
     InPath {
         model: String,
-        form: GeminiForm,
+        is_streamed: bool,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GeminiForm {
-    Whole,
-    Events,
-    /// Streamed as the elements of one JSON array.
-    Array,
 }
 
 impl Route {
@@ -76,14 +65,13 @@ impl Route {
     fn gemini(path: &str, query: Option<&str>) -> Option<Self> {
         let (model, method) = path.rsplit_once("/models/")?.1.rsplit_once(':')?;
         let as_events = query.is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse"));
-        let form = match method {
+        let is_streamed = match method {
             "countTokens" => return Some(Self::CountTokens(Format::Gemini)),
-            "generateContent" => GeminiForm::Whole,
-            "streamGenerateContent" if as_events => GeminiForm::Events,
-            "streamGenerateContent" => GeminiForm::Array,
+            "generateContent" => false,
+            "streamGenerateContent" if as_events => true,
             _ => return None,
         };
-        Some(Self::Generate(Format::Gemini, Address::InPath { model: model.to_owned(), form }))
+        Some(Self::Generate(Format::Gemini, Address::InPath { model: model.to_owned(), is_streamed }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::{Add, AddAssign};
+use std::ops::Add;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::LoadError;
 /// What a scripted model answers.
 ///
 /// As JSON: `{"replies": [{"say": "…", "tools": [{"write": {"path": "a", "content": "x"}}], "usage": {"input": 9}}],
-/// "then": "repeat", "side": {"usage": {"input": 3}}, "directory": "/home/user/project"}`.
+/// "then": "repeat", "side_usage": {"input": 3}, "directory": "/home/user/project"}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -24,9 +24,9 @@ pub struct Script {
     /// The answer to every request beyond those.
     #[serde(default)]
     pub then: Then,
-    /// The answers to the requests beside the main conversation.
+    /// The tokens that each answer to a request beside the main conversation reports.
     #[serde(default)]
-    pub side: Side,
+    pub side_usage: Usage,
     /// What relative paths are relative to, where a request does not state the folder that the agent works in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
@@ -104,14 +104,12 @@ pub struct Usage {
 }
 
 /// Why a model stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Stop {
     /// Its output was as long as it may be.
     MaxTokens,
     Refusal,
-    /// A reason in the words of the service.
-    Verbatim(String),
 }
 
 /// The answer when no reply is left.
@@ -122,16 +120,6 @@ pub enum Then {
     Repeat,
     Say(String),
     Refuse(Trouble),
-}
-
-/// The answers to the requests beside the main conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Side {
-    /// The tokens that are reported with each answer of its own making.
-    pub usage: Usage,
-    /// Answers to use in order in place of those of its own making. Token counts and model lists never take one.
-    pub replies: Vec<Reply>,
 }
 
 const fn once() -> usize {
@@ -185,12 +173,6 @@ impl Add for Usage {
             output: self.output + other.output,
             reasoning: self.reasoning + other.reasoning,
         }
-    }
-}
-
-impl AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
     }
 }
 
@@ -308,14 +290,7 @@ impl Script {
     /// Sets the tokens that requests beside the main conversation report.
     #[must_use]
     pub const fn side_usage(mut self, usage: Usage) -> Self {
-        self.side.usage = usage;
-        self
-    }
-
-    /// Adds an answer to the requests beside the main conversation.
-    #[must_use]
-    pub fn side_reply(mut self, reply: Reply) -> Self {
-        self.side.replies.push(reply);
+        self.side_usage = usage;
         self
     }
 

@@ -14,10 +14,10 @@ fn a_script_reads_as_people_write_it() {
             {"fault": {"hang": {}}}, {"fault": {"hang": {"after_bytes": 9}}}, {"fault": {"cut": {"after_events": 2}}},
             {"fault": {"truncate": {"after_events": 5}}},
             {"fault": {"slow": {"delay_ms": 7}}}, {"fault": "drop"},
-            {"fault": {"midway": {"after_events": 3, "trouble": "overloaded"}}, "stop": {"verbatim": "pause_turn"}}
+            {"fault": {"midway": {"after_events": 3, "trouble": "overloaded"}}, "stop": "max_tokens"}
         ],
         "then": "repeat",
-        "side": {"usage": {"input": 1}, "replies": [{"say": "A title", "pieces": 2}]}
+        "side_usage": {"input": 1}
     }"#;
     let script: Script = serde_json::from_str(text).unwrap();
     let usage = Usage { input: 5, cache_read: 4, cache_write: 3, output: 2, reasoning: 0 };
@@ -39,10 +39,7 @@ fn a_script_reads_as_people_write_it() {
         ]
     );
     assert_eq!(script.then, Then::Repeat);
-    assert_eq!(
-        script.side,
-        Side { usage: Usage { input: 1, ..Usage::ZERO }, replies: vec![Reply::say("A title").pieces(2)] }
-    );
+    assert_eq!(script.side_usage, Usage { input: 1, ..Usage::ZERO });
     assert_eq!(script.directory, Some(PathBuf::from("/home/user/project")));
 }
 
@@ -53,7 +50,6 @@ fn what_is_written_is_what_is_read() {
         .reply(Reply::say("slow").with(Fault::Slow { delay_ms: 1 }).pieces(9))
         .then(Then::Refuse(Trouble::UsageLimit { resets_in: 60 }))
         .side_usage(Usage { output: 1, ..Usage::ZERO })
-        .side_reply(Reply::say("title"))
         .directory("/home/user/project");
     let text = serde_json::to_string(&script).unwrap();
     assert_eq!(serde_json::from_str::<Script>(&text).unwrap(), script);

@@ -1,10 +1,8 @@
 //! The server: a thread with a port on loopback, for as long as somebody holds it. It answers by the script alone.
 
 use std::convert::Infallible;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -42,7 +40,6 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 struct State {
     log: Vec<Logged>,
-    file: Option<File>,
     life: Life,
 }
 
@@ -70,26 +67,19 @@ impl ScriptedModel {
     /// When the script has a status or header that cannot be sent, or the system gives it no port or no thread.
     #[track_caller]
     pub fn start(script: Script) -> Self {
-        match Self::listen(script, 0, None) {
-            Ok(model) => model,
-            Err(error) => panic!("could not start a scripted model: {error}"),
-        }
+        Self::listen(script).unwrap_or_else(|error| panic!("could not start a scripted model: {error}"))
     }
 
-    /// Starts a server on this port, or on a free one for 0. Where there is a log file, it gets a line of JSON for each
-    /// request when the answer begins and one when it ends; the later one of a number counts.
+    /// The same for callers that do not panic.
     ///
     /// # Errors
-    /// When the script has a status or header that cannot be sent, the port is taken, the file cannot be written, or there is no
-    /// thread to be had.
-    pub fn listen(script: Script, port: u16, log: Option<&Path>) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    /// When the script has a status or header that cannot be sent, or the system gives it no port or no thread.
+    pub fn listen(script: Script) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let file = log.map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
-        let state = Mutex::new(State { file, ..State::default() });
         let planner = Planner::new(script, address.port())?;
-        let shared = Arc::new(Shared { planner, state, changed: Condvar::new() });
+        let shared = Arc::new(Shared { planner, state: Mutex::default(), changed: Condvar::new() });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel();
         let serving = Arc::clone(&shared);
@@ -175,18 +165,6 @@ impl Shared {
     }
 }
 
-impl State {
-    fn write(&mut self, at: usize) {
-        let (Some(file), Some(request)) = (&mut self.file, self.log.get(at)) else { return };
-        let written = serde_json::to_string(request).map_err(io::Error::from);
-        if let Err(error) = written.and_then(|line| writeln!(file, "{line}")) {
-            // The log has no reader any more: the answers matter more.
-            let _ = writeln!(io::stderr(), "scripted-model: could not write the log: {error}");
-            self.file = None;
-        }
-    }
-}
-
 impl Record {
     /// Says how far the answer got. Only the first word counts.
     pub(super) fn end(&self, ending: Ending) {
@@ -199,7 +177,6 @@ impl Record {
         if ending == Ending::Sent {
             request.usage = self.usage;
         }
-        state.write(self.at);
         self.shared.changed.notify_all();
     }
 }
@@ -238,7 +215,6 @@ async fn respond(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Resp
         let (logged, plan) = shared.planner.plan(at + 1, &head, &body, Timestamp::now());
         let usage = logged.usage;
         state.log.push(Logged { usage: Usage::ZERO, ..logged });
-        state.write(at);
         shared.changed.notify_all();
         (Record { shared: Arc::clone(&shared), at, usage }, plan)
     };

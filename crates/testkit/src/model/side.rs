@@ -1,14 +1,11 @@
 //! Tells the requests that agent programs make beside the main conversation from the main ones, and answers them. Takes no
 //! reply of a script.
 
-use serde::{Deserialize, Serialize};
-
 use super::asked::Asked;
 use super::schema;
 
 /// What a request beside the main conversation wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideKind {
     Title,
     /// JSON by a schema: which model to use, who speaks next.

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::super::Format;
-use super::super::route::{Address, GeminiForm};
+use super::super::route::Address;
 use super::*;
 
 fn chat(body: &Value) -> Option<SideKind> {
@@ -50,7 +50,7 @@ fn a_question_with_a_schema_is_answered_by_it() {
         "required": ["complexity_reasoning", "complexity_score"],
     });
     let body = json!({ "contents": [], "generationConfig": { "responseJsonSchema": schema } });
-    let address = Address::InPath { model: "gemini-3.5-flash-lite".to_owned(), form: GeminiForm::Whole };
+    let address = Address::InPath { model: "gemini-3.5-flash-lite".to_owned(), is_streamed: false };
     let asked = Asked::read(Format::Gemini, &address, &body);
     assert_eq!(SideKind::of(&asked), Some(SideKind::Json));
     assert_eq!(SideKind::Json.answer(&asked), r#"{"complexity_reasoning":"scripted","complexity_score":50}"#);

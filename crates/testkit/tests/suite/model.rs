@@ -2,14 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ralph_testkit::model::{
-    Authorization, Delivered, Ending, Fault, Format, Logged, Reply, Script, ScriptedModel, SideKind, Source, Status,
-    Then, Tool, Trouble, Usage,
+    Ending, Fault, Format, Logged, Reply, Script, ScriptedModel, SideKind, Source, Status, Then, Tool, Trouble, Usage,
 };
 use ralph_testkit::scratch;
 use serde_json::{Value, json};
@@ -73,7 +71,6 @@ fn each_main_request_takes_the_next_reply_whichever_format_it_speaks() {
     assert_eq!(sources, [Source::Reply(1), Source::Reply(2), Source::Reply(2), Source::Reply(3), Source::Then]);
     let formats: Vec<Format> = log.iter().filter_map(|request| request.format).collect();
     assert_eq!(formats, [Format::Anthropic, Format::Responses, Format::Chat, Format::Gemini, Format::Anthropic]);
-    assert_eq!((log[0].delivered, log[1].delivered), (Delivered::Streamed, Delivered::Whole));
     assert_eq!(
         (log[0].user.as_str(), log[1].user.as_str(), log[3].model.as_str()),
         ("do it", "go on", "gemini-2.5-flash")
@@ -97,10 +94,9 @@ fn a_connection_serves_one_request_after_the_other() {
 #[test]
 fn requests_beside_the_conversation_take_no_reply() {
     let script = Script::new().reply(Reply::say("main").usage(usage(5, 5))).side_usage(usage(3, 1));
-    let model = ScriptedModel::start(script.side_reply(Reply::say("A name").usage(usage(100, 0))));
+    let model = ScriptedModel::start(script);
     let title = json!({ "model": "haiku", "system": "You are a title generator.", "messages": [] });
     let name = |answered: Answered| answered.json()["content"][0]["text"].clone();
-    assert_eq!(name(post(model.port(), MESSAGES, &title)), "A name");
     assert_eq!(name(post(model.port(), MESSAGES, &title)), "Scripted work");
     let mut asking = Asking::connect(model.port());
     asking.send("HEAD", "/api/hello", "", "");
@@ -115,8 +111,8 @@ fn requests_beside_the_conversation_take_no_reply() {
     assert!(model.requests().iter().all(|request| request.ending == Ending::Sent));
     let [hello, models, tokens] = [SideKind::Hello, SideKind::Models, SideKind::Tokens].map(Source::Side);
     let title = Source::Side(SideKind::Title);
-    assert_eq!(sources, [Source::SideReply(1), title, hello, models, tokens, Source::Reply(1)]);
-    assert_eq!((model.usage(), model.side_usage()), (usage(5, 5), usage(103, 1)));
+    assert_eq!(sources, [title, hello, models, tokens, Source::Reply(1)]);
+    assert_eq!((model.usage(), model.side_usage()), (usage(5, 5), usage(3, 1)));
 }
 
 #[test]
@@ -143,19 +139,14 @@ fn keys_are_noted_but_not_kept() {
         [(MESSAGES, ""), (MESSAGES, "X-Api-Key: secret\r\n"), (MESSAGES, "Authorization: Bearer secret\r\n")]
     {
         let mut asking = Asking::connect(model.port());
-        asking.send("POST", path, &format!("User-Agent: tester/1\r\n{header}"), &asked(true).to_string());
+        asking.send("POST", path, header, &asked(true).to_string());
         asking.read();
     }
     post(model.port(), &format!("{gemini}?alt=json&key=secret"), &json!({ "contents": [] }));
     let log = model.requests();
-    let (absent, present) = (Authorization::Absent, Authorization::Present);
-    assert_eq!(
-        log.iter().map(|request| request.authorization).collect::<Vec<_>>(),
-        [absent, present, present, present]
-    );
-    assert_eq!(log[0].user_agent, "tester/1");
+    assert_eq!(log.iter().map(|request| request.has_key).collect::<Vec<_>>(), [false, true, true, true]);
     assert_eq!(log[3].path, format!("{gemini}?alt=json"));
-    assert!(!serde_json::to_string(&log).unwrap().contains("secret"));
+    assert!(!format!("{log:?}").contains("secret"));
 }
 
 #[test]
@@ -316,7 +307,7 @@ fn a_long_text_of_the_user_is_kept_in_part() {
     body["messages"][0]["content"] = json!(prompt);
     post(model.port(), MESSAGES, &body);
     let request = model.requests().remove(0);
-    assert_eq!((request.user.len(), request.user_bytes), (16 * 1024, 2_000_000));
+    assert_eq!(request.user.len(), 16 * 1024);
 }
 
 fn program(script: &Path) -> Command {
@@ -336,21 +327,15 @@ impl Drop for Running {
 }
 
 #[test]
-fn the_program_says_where_it_listens_and_logs_what_it_answers() {
+fn the_program_says_where_it_listens() {
     let folder = scratch();
-    let (script, log) = (folder.path().join("script.json"), folder.path().join("log.jsonl"));
+    let script = folder.path().join("script.json");
     fs::write(&script, r#"{"replies": [{"say": "from a file", "usage": {"input": 4}}]}"#).unwrap();
-    let mut running = Running(program(&script).arg("--log").arg(&log).spawn().unwrap());
+    let mut running = Running(program(&script).spawn().unwrap());
     let mut line = String::new();
     BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let port = line.trim_end().strip_prefix("listening on http://127.0.0.1:").unwrap().parse().unwrap();
     assert_eq!(text_of(&post(port, MESSAGES, &asked(true))), "from a file");
-    drop(running);
-    let lines: Vec<Logged> =
-        fs::read_to_string(&log).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let endings: Vec<(usize, Ending, u64)> =
-        lines.iter().map(|line| (line.number, line.ending, line.usage.input)).collect();
-    assert_eq!(endings, [(1, Ending::Open, 0), (1, Ending::Sent, 4)]);
 }
 
 #[test]
@@ -369,12 +354,7 @@ fn the_program_says_what_is_wrong() {
     assert_eq!(code, Some(64));
     assert!(message.contains("unknown field `replys`"), "{message}");
     fs::write(&script, "{}").unwrap();
-    assert_eq!(run(&["--port", "many"]).0, Some(64));
     assert_eq!(run(&["--colour"]).0, Some(64));
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (code, message) = run(&["--port", &taken.local_addr().unwrap().port().to_string()]);
-    assert_eq!(code, Some(70));
-    assert!(message.contains("in use"), "{message}");
     for reply in [r#"{"headers": {"a b": "c"}}"#, r#"{"fault": {"status": {"code": 100}}}"#] {
         fs::write(&script, format!(r#"{{"replies": [{reply}]}}"#)).unwrap();
         let (code, message) = run(&[]);

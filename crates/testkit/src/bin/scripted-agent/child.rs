@@ -18,9 +18,9 @@ use std::process::{ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
 use ralph_testkit::{Child, Session, Stdout};
 
-use crate::failure::Failure;
 use crate::{perform, signals};
 
 const CHILD: &str = "--child";
@@ -34,27 +34,28 @@ pub(crate) enum Role {
 
 impl Role {
     /// The role that the command line gives, if it does.
-    pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Self, Failure>> {
+    pub(crate) fn of(arguments: &[OsString]) -> Option<Result<Self>> {
         match arguments {
             [role, child, script] if role == BETWEEN => {
                 Some(Ok(Self::Between { child: child.clone(), script: script.clone() }))
             }
             [role, child, _] if role == CHILD => {
-                let child = serde_json::from_slice(child.as_encoded_bytes()).map_err(|_| Failure::Words);
+                let child =
+                    serde_json::from_slice(child.as_encoded_bytes()).context("could not read what the child does");
                 Some(child.map(|child| Self::Child(Box::new(child))))
             }
             _ => None,
         }
     }
 
-    pub(crate) fn play(self) -> Result<ExitCode, Failure> {
+    pub(crate) fn play(self) -> Result<ExitCode> {
         match self {
             Self::Child(child) => live(&child)?,
             Self::Between { child, script } => {
                 let mut command = signals::this_program(&[])?;
                 command.args([CHILD.into(), child, script]);
                 // Not waited for: that is the point.
-                command.spawn().map_err(Failure::system("could not start a grandchild"))?;
+                command.spawn().context("could not start a grandchild")?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -68,13 +69,13 @@ pub(crate) enum Birth {
 }
 
 /// Starts a child and waits until it has settled.
-pub(crate) fn start(child: &Child, birth: Birth, script: &Path) -> Result<(), Failure> {
+pub(crate) fn start(child: &Child, birth: Birth, script: &Path) -> Result<()> {
     let mut child = child.clone();
     if birth == Birth::DoubleFork {
         child.session = Session::Own;
     }
-    let (here, there) = UnixStream::pair().map_err(Failure::system("could not create a socket"))?;
-    let words = serde_json::to_string(&child).map_err(Failure::system("could not describe a child"))?;
+    let (here, there) = UnixStream::pair().context("could not create a socket")?;
+    let words = serde_json::to_string(&child).context("could not describe a child")?;
     let mut command = signals::this_program(&child.ignore)?;
     command.arg(if birth == Birth::Fork { CHILD } else { BETWEEN }).arg(words);
     // Unused there, but it makes the process recognisable by its command line.
@@ -83,24 +84,24 @@ pub(crate) fn start(child: &Child, birth: Birth, script: &Path) -> Result<(), Fa
     if child.stdout == Stdout::Closed {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
-    let mut started = command.spawn().map_err(Failure::system("could not start a child"))?;
+    let mut started = command.spawn().context("could not start a child")?;
     // Holds the socket's other end, which has to be closed for a child that dies early to be noticed.
     drop(command);
     if birth == Birth::DoubleFork {
-        started.wait().map_err(Failure::system("could not wait for the process between"))?;
+        started.wait().context("could not wait for the process between")?;
     }
     let mut pid = String::new();
-    BufReader::new(here).read_line(&mut pid).map_err(Failure::system("could not hear from a child"))?;
-    let pid: u32 = pid.trim().parse().map_err(io::Error::other).map_err(Failure::system("a child ended too early"))?;
+    BufReader::new(here).read_line(&mut pid).context("could not hear from a child")?;
+    let pid: u32 = pid.trim().parse().context("a child ended too early")?;
     match &child.pid_file {
         Some(path) => perform::put_in_place(path, pid.to_string().as_bytes()),
         None => Ok(()),
     }
 }
 
-fn live(child: &Child) -> Result<(), Failure> {
+fn live(child: &Child) -> Result<()> {
     if child.session == Session::Own {
-        rustix::process::setsid().map_err(Failure::system("could not leave the session"))?;
+        rustix::process::setsid().context("could not leave the session")?;
     }
     announce()?;
     thread::sleep(Duration::from_millis(child.delay_ms));
@@ -112,10 +113,10 @@ fn live(child: &Child) -> Result<(), Failure> {
 }
 
 /// Tells the agent that this child has settled, then gives the socket up so that the agent hears nothing more.
-fn announce() -> Result<(), Failure> {
+fn announce() -> Result<()> {
     let failed = "could not tell the agent";
-    let socket = io::stdin().as_fd().try_clone_to_owned().map_err(Failure::system(failed))?;
-    writeln!(UnixStream::from(socket), "{}", std::process::id()).map_err(Failure::system(failed))?;
-    let nothing = fs::File::open("/dev/null").map_err(Failure::system(failed))?;
-    rustix::stdio::dup2_stdin(nothing).map_err(Failure::system(failed))
+    let socket = io::stdin().as_fd().try_clone_to_owned().context(failed)?;
+    writeln!(UnixStream::from(socket), "{}", std::process::id()).context(failed)?;
+    let nothing = fs::File::open("/dev/null").context(failed)?;
+    rustix::stdio::dup2_stdin(nothing).context(failed)
 }

@@ -5,7 +5,6 @@
 //! words or the script are wrong, and with 70 when a step failed.
 
 mod child;
-mod failure;
 mod output;
 mod perform;
 mod prompt;
@@ -17,10 +16,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::{Context as _, Result};
 use ralph_testkit::{Script, StdinUse};
 
 use child::Role;
-use failure::Failure;
 use perform::{Agent, Flow};
 use prompt::Prompt;
 use signals::Start;
@@ -30,15 +29,24 @@ const STEP_FAILED: u8 = 70;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let failed = |code: u8, why: &dyn std::fmt::Display| {
+        // Nothing can be done about a standard error that is closed.
+        let _ = writeln!(io::stderr(), "scripted-agent: {why:#}");
+        ExitCode::from(code)
+    };
     let ended = match Role::of(&arguments) {
         Some(role) => role.and_then(Role::play),
-        None => Invocation::parse(arguments).and_then(Invocation::perform),
+        None => {
+            let Some(invocation) = Invocation::parse(arguments) else {
+                return failed(BAD_WORDS, &"usage: scripted-agent SCRIPT.json [--prompt-file FILE]");
+            };
+            match Script::load(&invocation.script) {
+                Ok(script) => invocation.perform(&script),
+                Err(error) => return failed(BAD_WORDS, &error),
+            }
+        }
     };
-    ended.unwrap_or_else(|failure| {
-        // Nothing can be done about a standard error that is closed.
-        let _ = writeln!(io::stderr(), "scripted-agent: {failure}");
-        ExitCode::from(if failure.is_usage() { BAD_WORDS } else { STEP_FAILED })
-    })
+    ended.unwrap_or_else(|failure| failed(STEP_FAILED, &failure))
 }
 
 /// The words of the command line.
@@ -50,29 +58,27 @@ struct Invocation {
 }
 
 impl Invocation {
-    fn parse(arguments: Vec<OsString>) -> Result<Self, Failure> {
+    fn parse(arguments: Vec<OsString>) -> Option<Self> {
         let (mut script, mut prompt_file, mut run) = (None, None, None);
         let mut words = arguments.into_iter();
         while let Some(word) = words.next() {
             match word.to_str() {
-                Some("--prompt-file") => prompt_file = Some(words.next().ok_or(Failure::Words)?.into()),
+                Some("--prompt-file") => prompt_file = Some(words.next()?.into()),
                 Some("--run") => {
-                    let number = words.next().ok_or(Failure::Words)?;
-                    run = Some(number.to_str().and_then(|text| text.parse().ok()).ok_or(Failure::Words)?);
+                    run = Some(words.next()?.to_str()?.parse().ok()?);
                 }
-                Some(other) if other.starts_with("--") => return Err(Failure::Words),
+                Some(other) if other.starts_with("--") => return None,
                 Some(_) | None if script.is_none() => script = Some(word.into()),
-                Some(_) | None => return Err(Failure::Words),
+                Some(_) | None => return None,
             }
         }
-        Ok(Self { script: script.ok_or(Failure::Words)?, prompt_file, run })
+        Some(Self { script: script?, prompt_file, run })
     }
 
-    fn perform(self) -> Result<ExitCode, Failure> {
-        let script = Script::load(&self.script)?;
+    fn perform(self, script: &Script) -> Result<ExitCode> {
         let number = match self.run {
             Some(number) => number,
-            None => script.count_run().map_err(Failure::counting(&script))?,
+            None => script.count_run().context("could not count the run")?,
         };
         let steps = script.steps(number);
         let start = if self.run.is_some() { Start::Again } else { Start::First };

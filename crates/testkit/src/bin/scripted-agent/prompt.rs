@@ -4,7 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use anyhow::{Context as _, Result};
+
+use crate::perform::at;
 
 pub(crate) struct Prompt {
     file: Option<PathBuf>,
@@ -17,7 +19,7 @@ impl Prompt {
     }
 
     /// The prompt; the first call reads it.
-    pub(crate) fn read(&mut self) -> Result<&[u8], Failure> {
+    pub(crate) fn read(&mut self) -> Result<&[u8]> {
         let text = match self.text.take() {
             Some(text) => text,
             None => self.fetch()?,
@@ -25,22 +27,19 @@ impl Prompt {
         Ok(self.text.insert(text))
     }
 
-    pub(crate) fn save(&mut self, path: &Path) -> Result<(), Failure> {
+    pub(crate) fn save(&mut self, path: &Path) -> Result<()> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Failure::file("could not create", folder))?;
+            fs::create_dir_all(folder).with_context(|| at("could not create", folder))?;
         }
-        fs::write(path, self.read()?).map_err(Failure::file("could not write", path))
+        fs::write(path, self.read()?).with_context(|| at("could not write", path))
     }
 
-    fn fetch(&self) -> Result<Vec<u8>, Failure> {
+    fn fetch(&self) -> Result<Vec<u8>> {
         if let Some(file) = &self.file {
-            return fs::read(file).map_err(Failure::file("could not read the prompt", file));
+            return fs::read(file).with_context(|| at("could not read the prompt", file));
         }
         let mut text = Vec::new();
-        io::stdin()
-            .lock()
-            .read_to_end(&mut text)
-            .map_err(Failure::system("could not read the prompt on standard input"))?;
+        io::stdin().lock().read_to_end(&mut text).context("could not read the prompt on standard input")?;
         Ok(text)
     }
 }

@@ -6,17 +6,15 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use anyhow::{Context as _, Result, ensure};
 use ralph_testkit::{SignalName, Step};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::failure::Failure;
-
 /// Starts the run again, as `words` say, with its signals ignored, where its steps want that and it is not so yet.
-pub(crate) fn ignore_from_the_start(steps: &[Step], start: Start, words: Vec<OsString>) -> Result<(), Failure> {
+pub(crate) fn ignore_from_the_start(steps: &[Step], start: Start, words: Vec<OsString>) -> Result<()> {
     let mut wanted = Vec::new();
     for step in steps {
         if let Step::IgnoreSignals(signals) = step {
@@ -27,11 +25,9 @@ pub(crate) fn ignore_from_the_start(steps: &[Step], start: Start, words: Vec<OsS
         return Ok(());
     }
     // Without this a signal that cannot be ignored would start the run over and over.
-    if start == Start::Again {
-        return Err(Failure::StillListening { names: names(&wanted) });
-    }
+    ensure!(start == Start::First, "the signals {} are not ignored although the shell was told to", names(&wanted));
     let error = this_program(&wanted)?.args(words).exec();
-    Err(Failure::system("could not start again with signals ignored")(error))
+    Err(error).context("could not start again with signals ignored")
 }
 
 /// Whether a run was started by a test or by itself.
@@ -41,8 +37,8 @@ pub(crate) enum Start {
     Again,
 }
 
-pub(crate) fn this_program(ignored: &[SignalName]) -> Result<Command, Failure> {
-    let program = env::current_exe().map_err(Failure::system("could not find the program itself"))?;
+pub(crate) fn this_program(ignored: &[SignalName]) -> Result<Command> {
+    let program = env::current_exe().context("could not find the program itself")?;
     if ignored.is_empty() {
         return Ok(Command::new(program));
     }
@@ -51,17 +47,15 @@ pub(crate) fn this_program(ignored: &[SignalName]) -> Result<Command, Failure> {
     Ok(command)
 }
 
-pub(crate) fn send(pid: Pid, name: SignalName) -> Result<(), Failure> {
-    kill_process(pid, number(name)).map_err(Failure::system("could not send a signal"))
+pub(crate) fn send(pid: Pid, name: SignalName) -> Result<()> {
+    kill_process(pid, number(name)).context("could not send a signal")
 }
 
-fn all_ignored(wanted: &[SignalName]) -> Result<bool, Failure> {
-    let status =
-        fs::read_to_string("/proc/self/status").map_err(Failure::system("could not read /proc/self/status"))?;
+fn all_ignored(wanted: &[SignalName]) -> Result<bool> {
+    let status = fs::read_to_string("/proc/self/status").context("could not read /proc/self/status")?;
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    let mask =
-        mask.ok_or_else(|| Failure::system("could not read /proc/self/status")(io::Error::other("no SigIgn")))?;
+    let mask = mask.context("/proc/self/status has no SigIgn")?;
     Ok(wanted.iter().all(|name| mask & (1 << (number(*name).as_raw() - 1)) != 0))
 }
 
@@ -74,12 +68,9 @@ const fn number(name: SignalName) -> Signal {
     match name {
         SignalName::Hup => Signal::HUP,
         SignalName::Int => Signal::INT,
-        SignalName::Quit => Signal::QUIT,
         SignalName::Kill => Signal::KILL,
         SignalName::Usr1 => Signal::USR1,
         SignalName::Term => Signal::TERM,
-        SignalName::Stop => Signal::STOP,
-        SignalName::Cont => Signal::CONT,
         SignalName::Segv => Signal::SEGV,
     }
 }

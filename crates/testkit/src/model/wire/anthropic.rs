@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Answer, Call, Input, Part};
+use super::super::answer::{Answer, Call, Part};
 use super::super::{Stop, Usage};
-use super::event;
+use super::{arguments, event};
 
 pub(super) fn whole(answer: &Answer) -> Value {
     let content: Vec<Value> = answer.parts.iter().enumerate().map(|(at, part)| block(answer, at, part)).collect();
@@ -28,7 +28,7 @@ pub(super) fn events(answer: &Answer) -> Vec<String> {
             Part::Text(text) => (json!({ "type": "text", "text": "" }), "text_delta", "text", text.clone()),
             Part::Call(call) => {
                 let empty = tool_use(answer, at, call, json!({}));
-                (empty, "input_json_delta", "partial_json", input(call).to_string())
+                (empty, "input_json_delta", "partial_json", arguments(call).to_string())
             }
         };
         let start = json!({ "type": "content_block_start", "index": at, "content_block": empty });
@@ -63,7 +63,7 @@ fn head(answer: &Answer) -> Value {
 fn block(answer: &Answer, at: usize, part: &Part) -> Value {
     match part {
         Part::Text(text) => json!({ "type": "text", "text": text }),
-        Part::Call(call) => tool_use(answer, at, call, input(call)),
+        Part::Call(call) => tool_use(answer, at, call, arguments(call)),
     }
 }
 
@@ -71,19 +71,10 @@ fn tool_use(answer: &Answer, at: usize, call: &Call, input: Value) -> Value {
     json!({ "type": "tool_use", "id": format!("toolu_{}_{at}", answer.serial), "name": call.name, "input": input })
 }
 
-fn input(call: &Call) -> Value {
-    match &call.input {
-        Input::Json(value) => value.clone(),
-        Input::Free(text) => json!({ "input": text }),
-        Input::Shell(words) => json!({ "command": words }),
-    }
-}
-
-fn stop_reason(answer: &Answer) -> &str {
-    match &answer.stop {
+fn stop_reason(answer: &Answer) -> &'static str {
+    match answer.stop {
         Some(Stop::MaxTokens) => "max_tokens",
         Some(Stop::Refusal) => "refusal",
-        Some(Stop::Verbatim(reason)) => reason,
         None if answer.calls_tools() => "tool_use",
         None => "end_turn",
     }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Answer, Call, Input, Part};
+use super::super::answer::{Answer, Call, Part};
 use super::super::asked::Totals;
 use super::super::{Stop, Usage};
-use super::{CREATED, data};
+use super::{CREATED, arguments, data};
 
 pub(super) fn whole(answer: &Answer) -> Value {
     let texts: Vec<&str> = answer.parts.iter().filter_map(text).collect();
@@ -13,7 +13,8 @@ pub(super) fn whole(answer: &Answer) -> Value {
     if !texts.is_empty() {
         message["content"] = json!(texts.join("\n"));
     }
-    let calls: Vec<Value> = calls(answer).map(|(at, call)| tool_call(answer, at, call, &arguments(call))).collect();
+    let calls: Vec<Value> =
+        calls(answer).map(|(at, call)| tool_call(answer, at, call, &arguments(call).to_string())).collect();
     if !calls.is_empty() {
         message["tool_calls"] = json!(calls);
     }
@@ -43,7 +44,7 @@ pub(super) fn events(answer: &Answer, totals: Totals) -> Vec<String> {
         let mut start = tool_call(answer, at, call, "");
         start["index"] = json!(at);
         events.push(delta(json!({ "tool_calls": [start] }), None));
-        for piece in answer.cut(&arguments(call)) {
+        for piece in answer.cut(&arguments(call).to_string()) {
             let more = json!({ "index": at, "function": { "arguments": piece } });
             events.push(delta(json!({ "tool_calls": [more] }), None));
         }
@@ -88,19 +89,10 @@ fn tool_call(answer: &Answer, at: usize, call: &Call, arguments: &str) -> Value 
     json!({ "id": format!("call_{}_{at}", answer.serial), "type": "function", "function": function })
 }
 
-fn arguments(call: &Call) -> String {
-    match &call.input {
-        Input::Json(value) => value.to_string(),
-        Input::Free(text) => json!({ "input": text }).to_string(),
-        Input::Shell(words) => json!({ "command": words }).to_string(),
-    }
-}
-
-fn finish_reason(answer: &Answer) -> &str {
-    match &answer.stop {
+fn finish_reason(answer: &Answer) -> &'static str {
+    match answer.stop {
         Some(Stop::MaxTokens) => "length",
         Some(Stop::Refusal) => "content_filter",
-        Some(Stop::Verbatim(reason)) => reason,
         None if answer.calls_tools() => "tool_calls",
         None => "stop",
     }

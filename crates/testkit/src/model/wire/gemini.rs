@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Answer, Call, Input, Part};
+use super::super::answer::{Answer, Call, Part};
 use super::super::{Stop, Usage};
+use super::arguments;
 
 pub(super) fn whole(answer: &Answer) -> Value {
     let parts: Vec<Value> = answer
@@ -52,19 +53,13 @@ fn chunk(answer: &Answer, parts: Vec<Value>) -> Value {
 }
 
 fn function_call(call: &Call) -> Value {
-    let args = match &call.input {
-        Input::Json(value) => value.clone(),
-        Input::Free(text) => json!({ "input": text }),
-        Input::Shell(words) => json!({ "command": words }),
-    };
-    json!({ "functionCall": { "name": call.name, "args": args } })
+    json!({ "functionCall": { "name": call.name, "args": arguments(call) } })
 }
 
-fn finish_reason(answer: &Answer) -> &str {
-    match &answer.stop {
+fn finish_reason(answer: &Answer) -> &'static str {
+    match answer.stop {
         Some(Stop::MaxTokens) => "MAX_TOKENS",
         Some(Stop::Refusal) => "SAFETY",
-        Some(Stop::Verbatim(reason)) => reason,
         None => "STOP",
     }
 }

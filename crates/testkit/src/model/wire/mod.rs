@@ -5,10 +5,10 @@ mod chat;
 mod gemini;
 mod responses;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Format;
-use super::answer::Answer;
+use super::answer::{Answer, Call, Input};
 use super::asked::Totals;
 use super::refusal::Refusal;
 
@@ -33,16 +33,6 @@ pub(super) fn events(format: Format, answer: &Answer, totals: Totals) -> Vec<Str
     }
 }
 
-/// An answer as the elements of one JSON array, which only Gemini has.
-pub(super) fn elements(answer: &Answer) -> Vec<String> {
-    let chunks = gemini::chunks(answer);
-    let last = chunks.len().saturating_sub(1);
-    let element = |(at, chunk): (usize, &Value)| {
-        format!("{}{chunk}{}", if at == 0 { "[" } else { ",\r\n" }, if at == last { "]" } else { "" })
-    };
-    chunks.iter().enumerate().map(element).collect()
-}
-
 /// The event that ends a stream with an error after so many events.
 pub(super) fn broken(format: Format, refusal: &Refusal, answer: &Answer, after: usize) -> String {
     match format {
@@ -51,6 +41,15 @@ pub(super) fn broken(format: Format, refusal: &Refusal, answer: &Answer, after: 
         Format::Chat => data(&refusal.body),
         // The service puts the bare error into the stream.
         Format::Gemini => refusal.body.to_string(),
+    }
+}
+
+/// The arguments of a call in a format that has objects only.
+fn arguments(call: &Call) -> Value {
+    match &call.input {
+        Input::Json(value) => value.clone(),
+        Input::Free(text) => json!({ "input": text }),
+        Input::Shell(words) => json!({ "command": words }),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn whole(answer: &Answer) -> Value {
     response["usage"] = usage(answer.usage);
     if let Some(stop) = &answer.stop {
         response["status"] = json!("incomplete");
-        response["incomplete_details"] = json!({ "reason": reason(stop) });
+        response["incomplete_details"] = json!({ "reason": reason(*stop) });
     }
     response
 }
@@ -154,11 +154,10 @@ fn output_text(text: &str) -> Value {
     json!({ "type": "output_text", "text": text, "annotations": [] })
 }
 
-fn reason(stop: &Stop) -> &str {
+const fn reason(stop: Stop) -> &'static str {
     match stop {
         Stop::MaxTokens => "max_output_tokens",
         Stop::Refusal => "content_filter",
-        Stop::Verbatim(reason) => reason,
     }
 }
 
