@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ralph_engine::{DecodeEvent, JournalEvent, Stop};
+use ralph_engine::{JournalEvent, Stop};
 use ralph_llm::{Answer, ToolCall};
 use ralph_model::{
     AbortReason, Access, Attempt, Delegation, DelegationResult, Expectation, Money, StopBy, ToolEvidence, TreeHash,
@@ -185,37 +185,6 @@ impl CrewEvent {
 
 impl JournalEvent for CrewEvent {
     const VERSION: u32 = 2;
-
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::CrewStarted { .. } => "crewStarted",
-            Self::UserSpoke { .. } => "userSpoke",
-            Self::ModelAnswered { .. } => "modelAnswered",
-            Self::ModelFailed { .. } => "modelFailed",
-            Self::BudgetRefused { .. } => "budgetRefused",
-            Self::ToolFinished { .. } => "toolFinished",
-            Self::ActionStarted { .. } => "actionStarted",
-            Self::DelegationOpened { .. } => "delegationOpened",
-            Self::DelegationChecked { .. } => "delegationChecked",
-            Self::Decided { .. } => "decided",
-            Self::Compacted { .. } => "compacted",
-            Self::Reviewed { .. } => "reviewed",
-            Self::StopRequested { .. } => "stopRequested",
-            Self::Resumed { .. } => "resumed",
-            Self::CrewFinished { .. } => "crewFinished",
-        }
-    }
-
-    fn encode(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(self)
-    }
-
-    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
-        if version > Self::VERSION {
-            return Err(DecodeEvent::Newer { version, known: Self::VERSION });
-        }
-        serde_json::from_str(payload).map_err(|source| DecodeEvent::Unreadable { source })
-    }
 }
 
 /// A question for a person.

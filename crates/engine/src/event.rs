@@ -9,7 +9,7 @@ use ralph_model::{
 };
 
 use crate::claim::Claim;
-use crate::run::{self, JournalEvent};
+use crate::run::JournalEvent;
 
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
 ///
@@ -339,62 +339,8 @@ pub enum Event {
     },
 }
 
-impl Event {
-    /// The name of the kind, as it stands in the journal.
-    #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::LoopStarted { .. } => "loopStarted",
-            Self::BaselineFinished { .. } => "baselineFinished",
-            Self::IterationStarted { .. } => "iterationStarted",
-            Self::IterationRefused { .. } => "iterationRefused",
-            Self::AgentFinished { .. } => "agentFinished",
-            Self::ProhibitedRestored { .. } => "prohibitedRestored",
-            Self::ChecksFinished { .. } => "checksFinished",
-            Self::TripwireFinished { .. } => "tripwireFinished",
-            Self::PinsRestored { .. } => "pinsRestored",
-            Self::TreeRestored { .. } => "treeRestored",
-            Self::WorkCommitted { .. } => "workCommitted",
-            Self::StopRequested { .. } => "stopRequested",
-            Self::Resumed { .. } => "resumed",
-            Self::AlertRaised { .. } => "alertRaised",
-            Self::HintGiven { .. } => "hintGiven",
-            Self::Faulted { .. } => "faulted",
-            Self::LoopFinished { .. } => "loopFinished",
-        }
-    }
-
-    /// The text that the journal keeps.
-    ///
-    /// # Errors
-    /// Never for events made by this crate; the error is that of the encoder.
-    pub fn encode(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(self)
-    }
-
-    /// Reads what [`Event::encode`] wrote, also by an older Ralph.
-    ///
-    /// # Errors
-    /// When the event is of a newer version or is not one.
-    pub fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
-        run::decode(version, payload)
-    }
-}
-
 impl JournalEvent for Event {
     const VERSION: u32 = EVENT_VERSION;
-
-    fn kind(&self) -> &'static str {
-        self.kind()
-    }
-
-    fn encode(&self) -> Result<String, serde_json::Error> {
-        self.encode()
-    }
-
-    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
-        run::decode(version, payload)
-    }
 }
 
 /// An event that this Ralph cannot read.

@@ -8,8 +8,8 @@ use ralph_model::{
 };
 
 use crate::{
-    Alert, BEHAVIOUR, DayBudget, EVENT_VERSION, Effect, Event, Limits, Loop, Lost, Refusal, StartPoint, Stop, StopBy,
-    StopWhen,
+    Alert, BEHAVIOUR, DayBudget, EVENT_VERSION, Effect, Event, JournalEvent as _, Limits, Loop, Lost, Machine as _,
+    Refusal, StartPoint, Stop, StopBy, StopWhen,
 };
 
 /// How often a property is tried: a few times in a normal run, much more often with `RALPH_TEST_LONG=1`.

@@ -52,17 +52,6 @@ impl Loop {
         effects
     }
 
-    /// The loop that these events made. Starts nothing: the effects of the past are gone.
-    pub fn replay(events: impl IntoIterator<Item = (Timestamp, Event)>) -> Result<Self, ReplayError> {
-        let mut events = events.into_iter();
-        let (at, first) = events.next().ok_or(ReplayError::NoStart)?;
-        let (mut run, _) = Self::start(at, first)?;
-        for (at, event) in events {
-            run.step(at, event);
-        }
-        Ok(run)
-    }
-
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }

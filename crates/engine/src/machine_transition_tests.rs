@@ -4,7 +4,7 @@ use ralph_model::{AgentRun, Attempt, Best, Cost, LoopConfig, Money, Outcome, Tri
 
 use super::*;
 use crate::fixtures::*;
-use crate::{Alert, Limits, Lost, Refusal, StopWhen};
+use crate::{Alert, JournalEvent as _, Limits, Lost, Refusal, StopWhen};
 
 /// A loop in each phase. A new phase fails to compile here.
 fn scenes() -> Vec<Scene> {

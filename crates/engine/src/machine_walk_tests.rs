@@ -10,7 +10,7 @@ use ralph_model::{
 
 use super::*;
 use crate::fixtures::*;
-use crate::{DayBudget, EVENT_VERSION, Limits, Lost, Refusal, Stop, StopBy, StopWhen};
+use crate::{DayBudget, EVENT_VERSION, JournalEvent as _, Limits, Lost, Refusal, Stop, StopBy, StopWhen};
 
 /// Something that may happen to a loop at any time.
 #[derive(Debug, Clone)]

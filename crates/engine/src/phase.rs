@@ -50,6 +50,37 @@ pub(crate) type Step = (Phase, Vec<Effect>);
 
 impl Phase {
     pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
+        match (self.attempt(), event) {
+            (Some(attempt), Event::StopRequested { stop }) => {
+                facts.note_stop(stop);
+                let effects = if self.is_cut_short(facts) { vec![Effect::StopRunning { attempt }] } else { vec![] };
+                (self, effects)
+            }
+            (Some(_), Event::Faulted { error, lost, stopped }) => {
+                match self {
+                    Self::Working(phase) => phase.lose(facts, at, lost),
+                    Self::Confirming(_) => confirming::forget_verdict(facts),
+                    _ => {}
+                }
+                fault(facts, error, stopped)
+            }
+            (_, event) => self.on_own(facts, at, event),
+        }
+    }
+
+    /// Whether what runs is ended when somebody asks the loop to stop.
+    fn is_cut_short(&self, facts: &Facts) -> bool {
+        match self {
+            Self::Baseline(_) | Self::Pausing(_) => true,
+            // After the iteration, unless it has to be now.
+            Self::Working(_) | Self::Verifying(_) | Self::Confirming(_) => facts.stops_now(),
+            // They are short, and leave the workspace as it has to be.
+            Self::Guarding(_) | Self::Restoring(_) | Self::Closing(_) | Self::Done(_) | Self::Taken => false,
+        }
+    }
+
+    /// What only some phases wait for.
+    fn on_own(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
         match self {
             Self::Baseline(phase) => phase.on(facts, event),
             Self::Pausing(phase) => phase.on(facts, at, event),

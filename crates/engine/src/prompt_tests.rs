@@ -3,7 +3,7 @@ use ralph_model::{AgentRun, Change, ChangeKind, LoopConfig, Missing, Money, Skil
 
 use super::*;
 use crate::fixtures::*;
-use crate::{Effect, Loop};
+use crate::{Effect, Loop, Machine as _};
 
 fn skill() -> Skill {
     Skill { name: "tdd".into(), text: "Write the test first.\n".into(), promise: None }

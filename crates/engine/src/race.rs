@@ -4,8 +4,8 @@
 use ralph_model::{LoopConfig, LoopId, Money, Outcome, StopBy, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::event::{DecodeEvent, Stop, StopWhen};
-use crate::run::{self, JournalEvent, Machine, ReplayError};
+use crate::event::{Stop, StopWhen};
+use crate::run::{JournalEvent, Machine, ReplayError};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -73,26 +73,6 @@ pub enum RaceEvent {
 
 impl JournalEvent for RaceEvent {
     const VERSION: u32 = 1;
-
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::RaceStarted { .. } => "raceStarted",
-            Self::CandidateEnded { .. } => "candidateEnded",
-            Self::CandidateBroke { .. } => "candidateBroke",
-            Self::StopRequested { .. } => "stopRequested",
-            Self::LosersCleared { .. } => "losersCleared",
-            Self::Resumed => "resumed",
-            Self::RaceFinished { .. } => "raceFinished",
-        }
-    }
-
-    fn encode(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(self)
-    }
-
-    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
-        run::decode(version, payload)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use uuid::Uuid;
 
 use super::*;
-use crate::fixtures;
+use crate::{DecodeEvent, fixtures};
 
 fn id(number: u128) -> LoopId {
     LoopId::from_uuid(Uuid::from_u128(number))

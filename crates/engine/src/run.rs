@@ -1,22 +1,40 @@
 //! What every kind of run has in common: a machine that a journal drives. Appends and starts nothing.
 
 use ralph_model::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::event::DecodeEvent;
 
 /// An event that a journal can hold.
-pub trait JournalEvent: Sized {
+pub trait JournalEvent: Serialize + DeserializeOwned {
     /// The version of the events that are written now. A reader refuses newer ones rather than guess.
     const VERSION: u32;
 
     /// The name of the kind, as it stands in the journal.
-    fn kind(&self) -> &'static str;
+    fn kind(&self) -> String {
+        let encoded = serde_json::to_value(self).unwrap_or_default();
+        encoded["kind"].as_str().unwrap_or_default().to_owned()
+    }
 
-    /// The text that the journal keeps.
-    fn encode(&self) -> Result<String, serde_json::Error>;
+    /// The text that the journal keeps: an object with its kind in it.
+    ///
+    /// # Errors
+    /// Never for events made by this crate; the error is that of the encoder.
+    fn encode(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
 
     /// Reads what [`JournalEvent::encode`] wrote, also by an older Ralph.
-    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent>;
+    ///
+    /// # Errors
+    /// When the event is of a newer version or is not one.
+    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
+        if version > Self::VERSION {
+            return Err(DecodeEvent::Newer { version, known: Self::VERSION });
+        }
+        serde_json::from_str(payload).map_err(|source| DecodeEvent::Unreadable { source })
+    }
 }
 
 /// A run as a value: events in, effects out. The same events give the same effects.
@@ -54,15 +72,4 @@ pub enum ReplayError {
     NoStart,
     #[error("event {seq} of the journal")]
     Decode { seq: u64, source: DecodeEvent },
-}
-
-/// Reads one event as the kinds of this crate are stored: an object with its kind in it.
-pub(crate) fn decode<E: JournalEvent + serde::de::DeserializeOwned>(
-    version: u32,
-    payload: &str,
-) -> Result<E, DecodeEvent> {
-    if version > E::VERSION {
-        return Err(DecodeEvent::Newer { version, known: E::VERSION });
-    }
-    serde_json::from_str(payload).map_err(|source| DecodeEvent::Unreadable { source })
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ralph_engine::{Alert, Event, Loop};
+use ralph_engine::{Alert, Event, JournalEvent as _, Loop};
 use ralph_model::{Millis, Money, Outcome, Timestamp};
 use serde::Deserialize;
 

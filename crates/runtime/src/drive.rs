@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use ralph_engine::{Effect, Event, Stop, StopWhen};
+use ralph_engine::{Effect, Event, JournalEvent as _, Stop, StopWhen};
 use ralph_model::{Attempt, ErrorCause, Iteration, Outcome};
 use ralph_process::Stop as Cut;
 use ralph_view::{Progress, RunResult};

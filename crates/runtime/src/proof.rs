@@ -1,6 +1,6 @@
 //! Checks a finished loop offline: its chain, its decisions, its outputs, its certificate.
 
-use ralph_engine::{Event, Loop};
+use ralph_engine::{Event, JournalEvent as _, Loop};
 use ralph_model::{LoopId, OutputRef};
 use ralph_view::{ProofView, RunView};
 

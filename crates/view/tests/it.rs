@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ralph_engine::Event;
+use ralph_engine::{Event, JournalEvent as _};
 use ralph_model::{LoopId, Timestamp};
 use ralph_view::{Delta, RaceResult, RunFold, RunResult, RunView, Update, What};
 use serde::Deserialize;

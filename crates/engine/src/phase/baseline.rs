@@ -2,7 +2,7 @@
 
 use ralph_model::{Attempt, Millis};
 
-use super::{Phase, Step, fault, next_iteration};
+use super::{Phase, Step, next_iteration};
 use crate::event::{Effect, Event};
 use crate::facts::Facts;
 
@@ -28,17 +28,11 @@ impl Baseline {
                 }
                 next_iteration(facts, Millis(0))
             }
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                let attempt = self.attempt;
-                (Phase::Baseline(self), vec![Effect::StopRunning { attempt }])
-            }
             Event::Resumed { limits, tree, .. } => {
                 facts.resume(limits);
                 facts.find(tree);
                 Self::enter(facts)
             }
-            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             _ => (Phase::Baseline(self), vec![]),
         }
     }

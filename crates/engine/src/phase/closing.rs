@@ -2,7 +2,7 @@
 
 use ralph_model::{Attempt, Best, Outcome};
 
-use super::{Done, Phase, Step, end, fault, follow};
+use super::{Done, Phase, Step, end, follow};
 use crate::decide;
 use crate::event::Event;
 use crate::facts::Facts;
@@ -44,15 +44,10 @@ impl Closing {
                 facts.kept = self.keep;
                 Done::enter(self.outcome)
             }
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                (Phase::Closing(self), vec![])
-            }
             Event::Resumed { limits, .. } => {
                 facts.resume(limits);
                 end(facts, self.outcome)
             }
-            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             _ => (Phase::Closing(self), vec![]),
         }
     }

@@ -3,7 +3,7 @@
 use ralph_model::{Attempt, Iteration, Millis, Tamper, TamperKind, Timestamp, Tripwire};
 
 use super::verifying::conclude;
-use super::{Phase, Step, Verifying, fault, next_iteration};
+use super::{Phase, Step, Verifying, next_iteration};
 use crate::event::{Effect, Event, V3_SERVICE_BACKOFF};
 use crate::facts::Facts;
 
@@ -46,12 +46,6 @@ impl Confirming {
                 }
                 conclude(facts, at)
             }
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                let attempt = self.attempt;
-                let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
-                (Phase::Confirming(self), effects)
-            }
             Event::Resumed { limits, tree, rewound, .. } => {
                 facts.resume(limits);
                 let untouched = tree.as_ref().is_none_or(|found| *found == facts.tree);
@@ -68,16 +62,12 @@ impl Confirming {
                 }
                 Verifying::enter(facts)
             }
-            Event::Faulted { error, stopped, .. } => {
-                forget_verdict(facts);
-                fault(facts, error, stopped)
-            }
             _ => (Phase::Confirming(self), vec![]),
         }
     }
 }
 
-fn forget_verdict(facts: &mut Facts) {
+pub(super) fn forget_verdict(facts: &mut Facts) {
     if let Some(record) = facts.iterations.last_mut() {
         record.verdict = None;
     }

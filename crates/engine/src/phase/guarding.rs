@@ -2,7 +2,7 @@
 
 use ralph_model::{AbortCause, Attempt, Outcome, Violation};
 
-use super::{Phase, Step, end, fault};
+use super::{Phase, Step, end};
 use crate::event::{Effect, Event};
 use crate::facts::Facts;
 
@@ -29,15 +29,10 @@ impl Guarding {
                 let cause = AbortCause::Prohibited { violations, patch, start: facts.start.head.clone() };
                 end(facts, Outcome::Aborted { cause })
             }
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                (Phase::Guarding(self), vec![])
-            }
             Event::Resumed { limits, .. } => {
                 facts.resume(limits);
                 Self::enter(facts, self.violations)
             }
-            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             _ => (Phase::Guarding(self), vec![]),
         }
     }

@@ -2,7 +2,7 @@
 
 use ralph_model::{AbortCause, Attempt, Millis, Money, Outcome, Timestamp};
 
-use super::{Guarding, Phase, Step, end, fault, next_iteration, run_agent};
+use super::{Guarding, Phase, Step, end, next_iteration, run_agent};
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event, Refusal};
 use crate::facts::{Facts, IterationRecord};
@@ -69,16 +69,10 @@ impl Pausing {
                     end(facts, Outcome::Aborted { cause })
                 }
             },
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                let attempt = self.attempt;
-                (Phase::Pausing(self), vec![Effect::StopRunning { attempt }])
-            }
             Event::Resumed { limits, .. } => {
                 facts.resume(limits);
                 next_iteration(facts, Millis(0))
             }
-            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             _ => (Phase::Pausing(self), vec![]),
         }
     }

@@ -2,7 +2,7 @@
 
 use ralph_model::{Attempt, Best};
 
-use super::{Phase, Step, fault, follow};
+use super::{Phase, Step, follow};
 use crate::decide::Next;
 use crate::event::{Effect, Event};
 use crate::facts::Facts;
@@ -34,10 +34,6 @@ impl Restoring {
                 }
                 follow(facts, self.next)
             }
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                (Phase::Restoring(self), vec![])
-            }
             Event::Resumed { limits, .. } => {
                 facts.resume(limits);
                 let next = match self.next {
@@ -50,7 +46,6 @@ impl Restoring {
                 };
                 Self::enter(facts, self.best, next)
             }
-            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             _ => (Phase::Restoring(self), vec![]),
         }
     }

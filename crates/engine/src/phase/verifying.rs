@@ -2,7 +2,7 @@
 
 use ralph_model::{Attempt, Iteration, Millis, Outcome, Timestamp};
 
-use super::{Confirming, Phase, Restoring, Step, fault, follow, next_iteration};
+use super::{Confirming, Phase, Restoring, Step, follow, next_iteration};
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event, V6_RATCHET_AT_END};
 use crate::facts::{Facts, IterationRecord};
@@ -37,12 +37,6 @@ impl Verifying {
                 facts.take_verdict(verdict);
                 if decide::only_tripwire_is_missing(facts) { Confirming::enter(facts) } else { conclude(facts, at) }
             }
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                let attempt = self.attempt;
-                let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
-                (Phase::Verifying(self), effects)
-            }
             Event::Resumed { limits, tree, rewound, .. } => {
                 facts.resume(limits);
                 let is_rewound = facts.is_rewound(tree.as_ref(), rewound);
@@ -53,7 +47,6 @@ impl Verifying {
                 }
                 Self::enter(facts)
             }
-            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             _ => (Phase::Verifying(self), vec![]),
         }
     }

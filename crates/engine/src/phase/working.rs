@@ -2,10 +2,10 @@
 
 use ralph_model::{Attempt, Cost, Ended, ErrorCause, Millis, Money, Outcome, Timestamp, Verdict};
 
-use super::{Guarding, Phase, Step, Verifying, end, fault, follow, next_iteration};
+use super::{Guarding, Phase, Step, Verifying, end, follow, next_iteration};
 use crate::claim::{Claim, find_blocked, find_claim};
 use crate::decide;
-use crate::event::{Effect, Event, Lost, V4_COUNTED_RUNS};
+use crate::event::{Event, Lost, V4_COUNTED_RUNS};
 use crate::facts::{Facts, IterationRecord};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,22 +72,12 @@ impl Working {
                 }
                 follow(facts, decide::after_iteration(facts))
             }
-            Event::StopRequested { stop } => {
-                facts.note_stop(stop);
-                let attempt = self.attempt;
-                let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
-                (Phase::Working(self), effects)
-            }
             Event::Resumed { lost, limits, tree, .. } => {
                 // Before the new limits: the lost run was started under the old ones.
                 self.lose(facts, at, lost);
                 facts.resume(limits);
                 facts.find(tree);
                 next_iteration(facts, Millis(0))
-            }
-            Event::Faulted { error, lost, stopped } => {
-                self.lose(facts, at, lost);
-                fault(facts, error, stopped)
             }
             _ => (Phase::Working(self), vec![]),
         }
@@ -109,7 +99,7 @@ impl Working {
     }
 
     /// Ralph died or failed while the agent ran. A run that never started is begun again; one that may have run is used up.
-    fn lose(self, facts: &mut Facts, at: Timestamp, lost: Option<Lost>) {
+    pub(super) fn lose(self, facts: &mut Facts, at: Timestamp, lost: Option<Lost>) {
         match lost {
             Some(lost) if lost.attempt == self.attempt && !lost.ran => {
                 facts.iterations.pop();

@@ -1,7 +1,7 @@
 //! A journal that is followed: read once, then event by event when the store says that it changed.
 
 use anyhow::Context as _;
-use ralph_engine::Event;
+use ralph_engine::{Event, JournalEvent as _};
 use ralph_model::LoopId;
 use ralph_store::{Change, Changes, Error, RunEntry, Seq, StoreHandle};
 use ralph_view::{RunFold, RunView, Update, What};
