@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_model::{Access, AgentNetwork, ConfigError, DEFAULT_PROHIBITED, Expectation, HostRule, MeterMode, Money};
+use ralph_model::{Access, AgentNetwork, ConfigError, DEFAULT_PROHIBITED, Expectation, MeterMode, Money};
 
 use super::resolve::{Origin, Source};
 use super::{Error, Key, Layer, Location, Repository};
@@ -123,7 +123,7 @@ impl<'a> Chooser<'a> {
         };
         let added = repository.map_or(&[][..], Repository::prohibited);
         let files = [(base, origin), (added.to_vec(), Origin::Repository)];
-        self.paths(Key::ProhibitedPaths, "prohibited_paths", files, caller.prohibited_paths.as_ref())
+        self.paths(Key::ProhibitedPaths, files, caller.prohibited_paths.as_ref())
     }
 
     pub(super) fn protected(&mut self) -> Result<Vec<String>, ConfigError> {
@@ -131,7 +131,7 @@ impl<'a> Chooser<'a> {
         let base = user.protected_paths.clone().unwrap_or_default();
         let added = repository.map_or(&[][..], Repository::protected);
         let files = [(base, Origin::User), (added.to_vec(), Origin::Repository)];
-        self.paths(Key::ProtectedPaths, "protected_paths", files, caller.protected_paths.as_ref())
+        self.paths(Key::ProtectedPaths, files, caller.protected_paths.as_ref())
     }
 
     /// The weightiest file's list, and what the caller adds to it.
@@ -141,21 +141,25 @@ impl<'a> Chooser<'a> {
         let repository = approved.map(|globs| (globs, Origin::Repository));
         let user = || user.allow_test_change.clone().map(|globs| (globs, Origin::User));
         let file = repository.or_else(user).unwrap_or((Vec::new(), Origin::Default));
-        self.paths(Key::AllowTestChange, "allow_test_change", [file], caller.allow_test_change.as_ref())
+        self.paths(Key::AllowTestChange, [file], caller.allow_test_change.as_ref())
     }
 
-    /// The user's standing list, relative to the home folder, and what the caller adds, relative to the current one.
-    pub(super) fn writable(&mut self, home: &Path, current: &Path) -> Result<Vec<String>, ConfigError> {
+    /// The user's standing list, and what the caller adds to it.
+    fn standing<T>(&mut self, key: Key, of: impl Fn(&'a Layer) -> Option<&'a Vec<T>>) -> [&'a [T]; 2] {
         let Layers { caller, user, .. } = self.layers;
-        let mut paths = Vec::new();
-        for (layer, base, origin) in [(user, home, Origin::User), (caller, current, caller.callers_origin())] {
-            let list = layer.sandbox_writable.as_deref().unwrap_or_default();
+        [(user, Origin::User), (caller, caller.callers_origin())].map(|(layer, origin)| {
+            let list = of(layer).map_or(&[][..], Vec::as_slice);
             if !list.is_empty() {
-                self.sources.push(Source { key: Key::SandboxWritable, origin });
+                self.sources.push(Source { key, origin });
             }
-            paths.extend(writable_paths(list, base, home)?);
-        }
-        Ok(paths)
+            list
+        })
+    }
+
+    /// Paths that agent and checks may write: the user's relative to the home folder, the caller's to the current one.
+    pub(super) fn writable(&mut self, home: &Path, current: &Path) -> Result<Vec<String>, ConfigError> {
+        let [own, added] = self.standing(Key::SandboxWritable, |layer| layer.sandbox_writable.as_ref());
+        Ok([writable_paths(own, home, home)?, writable_paths(added, current, home)?].concat())
     }
 
     /// What agents may read and reach, and where their cost is counted.
@@ -163,63 +167,35 @@ impl<'a> Chooser<'a> {
         Ok(Access {
             meter: self.required(Key::Meter, |layer| layer.meter, MeterMode::Auto),
             record_requests: self.required(Key::RecordRequests, |layer| layer.record_requests, false),
-            hide: self.read_paths(Key::Hide, |layer| layer.hide.as_deref(), home, current)?,
-            allow_read: self.read_paths(Key::AllowRead, |layer| layer.allow_read.as_deref(), home, current)?,
+            hide: self.read_paths(Key::Hide, |layer| layer.hide.as_ref(), home, current)?,
+            allow_read: self.read_paths(Key::AllowRead, |layer| layer.allow_read.as_ref(), home, current)?,
             agent_network: self.required(Key::AgentNetwork, |layer| layer.agent_network, AgentNetwork::Full),
-            allow_hosts: self.allowed_hosts(),
+            allow_hosts: self.standing(Key::AllowHost, |layer| layer.allow_host.as_ref()).concat(),
         })
     }
 
-    /// The user's standing list of paths that may or may not be read, and what the caller adds.
-    pub(super) fn read_paths(
+    /// Paths that may or may not be read, from the same folders as those that may be written.
+    fn read_paths(
         &mut self,
         key: Key,
-        list: impl Fn(&Layer) -> Option<&[String]>,
+        of: impl Fn(&'a Layer) -> Option<&'a Vec<String>>,
         home: &Path,
         current: &Path,
     ) -> Result<Vec<String>, ConfigError> {
-        let Layers { caller, user, .. } = self.layers;
-        let mut paths = Vec::new();
-        for (layer, base, origin) in [(user, home, Origin::User), (caller, current, caller.callers_origin())] {
-            let list = list(layer).unwrap_or_default();
-            if !list.is_empty() {
-                self.sources.push(Source { key, origin });
-            }
-            for path in list {
-                let full = if path == "~" { home.to_owned() } else { below(path, base, home) };
-                match full.to_str().filter(|_| !path.trim().is_empty() && full != Path::new("/")) {
-                    Some(full) => paths.push(full.to_owned()),
-                    None => {
-                        return Err(ConfigError::new(
-                            key.name(),
-                            format!("{path:?} cannot be used"),
-                            "a path such as ~/private",
-                        ));
-                    }
-                }
-            }
-        }
-        Ok(paths)
-    }
-
-    /// The user's standing list of hosts, and what the caller adds.
-    pub(super) fn allowed_hosts(&mut self) -> Vec<HostRule> {
-        let Layers { caller, user, .. } = self.layers;
-        let mut hosts = Vec::new();
-        for (layer, origin) in [(user, Origin::User), (caller, caller.callers_origin())] {
-            let list = layer.allow_host.as_deref().unwrap_or_default();
-            if !list.is_empty() {
-                self.sources.push(Source { key: Key::AllowHost, origin });
-            }
-            hosts.extend_from_slice(list);
-        }
-        hosts
+        let lists = self.standing(key, of).into_iter().zip([home, current]);
+        let paths = lists.flat_map(|(list, base)| list.iter().map(move |path| (path, base)));
+        let absolute = |(path, base): (&String, &Path)| {
+            let full = if path == "~" { home.to_owned() } else { below(path, base, home) };
+            let usable = full.to_str().filter(|_| !path.trim().is_empty() && full != Path::new("/"));
+            let wrong = || ConfigError::new(key.name(), format!("{path:?} cannot be used"), "a path such as ~/private");
+            usable.map(str::to_owned).ok_or_else(wrong)
+        };
+        paths.map(absolute).collect()
     }
 
     fn paths(
         &mut self,
         key: Key,
-        flag: &'static str,
         files: impl IntoIterator<Item = (Vec<String>, Origin)>,
         caller: Option<&Vec<String>>,
     ) -> Result<Vec<String>, ConfigError> {
@@ -232,7 +208,11 @@ impl<'a> Chooser<'a> {
             for glob in list {
                 if glob.trim().is_empty() || glob.chars().any(char::is_control) {
                     let problem = format!("{glob:?} is not a glob");
-                    return Err(ConfigError::new(flag, problem, "one line of a .gitignore, such as migrations/**"));
+                    return Err(ConfigError::new(
+                        key.name(),
+                        problem,
+                        "one line of a .gitignore, such as migrations/**",
+                    ));
                 }
                 // The last line that matches decides, so a repeated glob counts at its last place.
                 globs.retain(|earlier| *earlier != glob);
@@ -242,23 +222,15 @@ impl<'a> Chooser<'a> {
         Ok(globs)
     }
 
-    /// The user's standing list, and what the caller adds to it.
     pub(super) fn env(&mut self) -> Result<Vec<String>, ConfigError> {
-        let Layers { caller, user, .. } = self.layers;
         let mut names: Vec<String> = Vec::new();
-        for (layer, origin) in [(user, Origin::User), (caller, caller.callers_origin())] {
-            let list = layer.env.clone().unwrap_or_default();
-            if !list.is_empty() {
-                self.sources.push(Source { key: Key::Env, origin });
+        for name in self.standing(Key::Env, |layer| layer.env.as_ref()).into_iter().flatten() {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                let problem = format!("{name:?} is not the name of an environment variable");
+                return Err(ConfigError::new("env", problem, "a name such as HTTP_PROXY; its value is inherited"));
             }
-            for name in list {
-                if name.is_empty() || name.contains(['=', '\0']) {
-                    let problem = format!("{name:?} is not the name of an environment variable");
-                    return Err(ConfigError::new("env", problem, "a name such as HTTP_PROXY; its value is inherited"));
-                }
-                if !names.contains(&name) {
-                    names.push(name);
-                }
+            if !names.contains(name) {
+                names.push(name.clone());
             }
         }
         Ok(names)

@@ -27,7 +27,7 @@ mod user;
 pub use choose::{Layers, writable_paths};
 pub use effective::{Effective, effective};
 pub use error::Error;
-pub use keys::{Class, Key, meant};
+pub use keys::{Class, Key, ValueKind, meant};
 pub use layer::{
     CapsTable, CrewTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places,
     PriceTable, Span, WebTable, Whose,

@@ -1,9 +1,9 @@
 //! The JSON schema of a configuration file, made from the table of keys, so that editors complete and check it.
 
 use ralph_agents::Kind;
-use ralph_model::Grade;
 use serde_json::{Map, Value, json};
 
+use crate::keys::ValueKind;
 use crate::{Class, Key};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ fn property(key: Key, owner: Owner) -> Value {
         (Owner::Repository, Class::NarrowsOnly) => {
             json!({ "type": "array", "items": { "type": "string", "pattern": "^[^!]" } })
         }
-        _ => kind(key),
+        _ => kind(key.kind()),
     };
     let Value::Object(kind) = kind else { return Value::Null };
     let effect = key.effect();
@@ -78,101 +78,25 @@ fn property(key: Key, owner: Owner) -> Value {
     Value::Object(property)
 }
 
-fn kind(key: Key) -> Value {
+fn kind(kind: ValueKind) -> Value {
     let text = || json!({ "type": "string" });
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
-    let one_or_more = || json!({ "anyOf": [text(), texts()] });
-    let count = |least: u32| json!({ "type": "integer", "minimum": least });
-    let dollars =
-        || json!({ "anyOf": [{ "type": "number", "minimum": 0 }, { "type": "string", "pattern": r"^\$?[0-9]" }] });
+    let count = |least: u64| json!({ "type": "integer", "minimum": least });
     let span = || json!({ "type": "string", "pattern": "^[0-9]" });
-    let one_of = |names: &[&str]| json!({ "enum": names });
-    match key {
-        Key::MaxIterations
-        | Key::MaxTokens
-        | Key::StallDetectionThreshold
-        | Key::SameErrorThreshold
-        | Key::EscalateAfter
-        | Key::CapsIterations => count(1),
-        Key::CrewCompactAt => count(1000),
-        Key::MaxFileSize => json!({ "type": "integer", "minimum": 1 << 20, "maximum": 1 << 30 }),
-        Key::MaxWindow => json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
-        Key::Retries | Key::LogLimit => count(0),
-        Key::MaxCostUsd
-        | Key::CapsLoopCostUsd
-        | Key::CapsDailyCostUsd
-        | Key::PricesInput
-        | Key::PricesOutput
-        | Key::PricesCacheRead
-        | Key::PricesCacheWrite => dollars(),
-        Key::MaxDuration
-        | Key::IterationTimeout
-        | Key::VerificationTimeout
-        | Key::IdleTimeout
-        | Key::MaxWait
-        | Key::Backoff => span(),
-        Key::PauseMs => json!({ "anyOf": [count(0), span()] }),
-        Key::EscalateToDeepDebug
-        | Key::Rotate
-        | Key::AgentsUnmetered
-        | Key::Unmetered
-        | Key::CostAfterRun
-        | Key::RecordRequests
-        | Key::ContextInjection
-        | Key::Commit
-        | Key::Ratchet
-        | Key::Tripwire
-        | Key::AllowNetwork
-        | Key::NotifyDesktop => json!({ "type": "boolean" }),
-        Key::VerificationCommand | Key::Agent | Key::Failover | Key::Setup => one_or_more(),
-        Key::Expects
-        | Key::Junit
-        | Key::AgentArgs
-        | Key::AgentsArgs
-        | Key::ProhibitedPaths
-        | Key::ProtectedPaths
-        | Key::AllowTestChange
-        | Key::SandboxWritable
-        | Key::AllowHost
-        | Key::Hide
-        | Key::AllowRead
-        | Key::Env
-        | Key::NotifyEmailTo
-        | Key::WebAllowHosts
-        | Key::AgentOrder => texts(),
-        Key::OnBlocked => one_of(&["stop", "continue"]),
-        Key::Isolation => one_of(&["in-place", "worktree"]),
-        Key::Keep => one_of(&["last", "best"]),
-        Key::Verify => one_of(&["guarded", "isolated"]),
-        Key::Meter => one_of(&["auto", "stream"]),
-        Key::Require => one_of(&Grade::ALL.map(Grade::name)),
-        Key::AgentNetwork => one_of(&["full", "model"]),
-        Key::Sandbox => one_of(&["off", "on", "require"]),
-        Key::AgentsKind => one_of(&Kind::all().map(|kind| kind.name).collect::<Vec<_>>()),
-        Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),
-        Key::AgentsSettings => one_of(&["own", "user"]),
-        Key::CompletionPromise
-        | Key::Model
-        | Key::AgentCommand
-        | Key::AgentsCommand
-        | Key::AgentsProgram
-        | Key::AgentsModel
-        | Key::Skill
-        | Key::ModelsBaseUrl
-        | Key::ModelsModel
-        | Key::ModelsKeyEnv
-        | Key::NotifyCommand
-        | Key::NotifyWebhook
-        | Key::NotifySmtp
-        | Key::NotifySmtpPasswordEnv
-        | Key::NotifyEmailFrom
-        | Key::WebSearchUrl
-        | Key::WebSearchKeyEnv
-        | Key::McpCommand
-        | Key::McpUrl
-        | Key::McpKeyEnv
-        | Key::MetricsPath
-        | Key::DatabaseUrl => text(),
+    match kind {
+        ValueKind::Bool => json!({ "type": "boolean" }),
+        ValueKind::Count(least) => count(least),
+        ValueKind::Between(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        ValueKind::Text => text(),
+        ValueKind::Texts => texts(),
+        ValueKind::OneOrMore => json!({ "anyOf": [text(), texts()] }),
+        ValueKind::Dollars => {
+            json!({ "anyOf": [{ "type": "number", "minimum": 0 }, { "type": "string", "pattern": r"^\$?[0-9]" }] })
+        }
+        ValueKind::Span => span(),
+        ValueKind::Pause => json!({ "anyOf": [count(0), span()] }),
+        ValueKind::OneOf(names) => json!({ "enum": names }),
+        ValueKind::AgentKind => json!({ "enum": Kind::all().map(|kind| kind.name).collect::<Vec<_>>() }),
     }
 }
 

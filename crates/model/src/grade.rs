@@ -1,7 +1,5 @@
 //! How much a verified result is worth.
 
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,15 +16,3 @@ pub enum Grade {
 }
 
 crate::named!(Grade { Weak => "weak", Standard => "standard", Strong => "strong" });
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no grade: weak, standard or strong")]
-pub struct ParseGrade(String);
-
-impl FromStr for Grade {
-    type Err = ParseGrade;
-
-    fn from_str(text: &str) -> Result<Self, ParseGrade> {
-        Self::parse(text).ok_or_else(|| ParseGrade(text.to_owned()))
-    }
-}

@@ -37,7 +37,7 @@ pub use delegation::{
     Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,
     ScoutFindings, SearchScope, Status, ToolEvidence,
 };
-pub use grade::{Grade, ParseGrade};
+pub use grade::Grade;
 pub use id::{Attempt, Iteration, LoopId, ParseLoopId, RunId, RunKind, TreeHash};
 pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};

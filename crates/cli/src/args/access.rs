@@ -1,11 +1,11 @@
 //! The arguments of a run that say what its agents may read and reach.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use ralph_config::Layer;
+use ralph_config::{Key, Layer};
 use ralph_model::{AgentNetwork, HostRule};
 
 use super::layer::several;
+use super::run::one_of;
 
 /// What agents and checks may read and reach.
 #[derive(Debug, Clone, Default, Args)]
@@ -20,7 +20,7 @@ pub(crate) struct AccessArgs {
     pub(crate) allow_read: Vec<String>,
 
     /// What agents can reach: `full`, or `model` for their model services and the hosts of --allow-host [default: full]
-    #[arg(long, value_name = "WHAT", value_parser = agent_network(), hide_short_help = true)]
+    #[arg(long, value_name = "WHAT", value_parser = one_of::<AgentNetwork>(Key::AgentNetwork), hide_short_help = true)]
     pub(crate) agent_network: Option<AgentNetwork>,
 
     /// Let agents with --agent-network model reach this host, as HOST, *.HOST or HOST:PORT; repeatable
@@ -39,9 +39,4 @@ impl AccessArgs {
             ..layer
         }
     }
-}
-
-fn agent_network() -> impl TypedValueParser<Value = AgentNetwork> {
-    PossibleValuesParser::new(["full", "model"])
-        .map(|word| if word == "model" { AgentNetwork::Model } else { AgentNetwork::Full })
 }

@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use ralph_agents::Kind;
+use ralph_config::{Key, ValueKind};
 use ralph_model::{Expectation, Grade, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing, Verify};
+use serde::de::value::{Error as ValueError, StringDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use super::AccessArgs;
 
@@ -171,7 +174,7 @@ pub(crate) struct RunArgs {
 
     /// Where the checks run: in the workspace with protected files restored, or in a folder that the agent cannot write
     /// [default: guarded]
-    #[arg(long, value_name = "WHERE", value_parser = verify(), help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, value_name = "WHERE", value_parser = one_of::<Verify>(Key::Verify), help_heading = "Checks", hide_short_help = true)]
     pub(crate) verify: Option<Verify>,
 
     /// Command that prepares the folder of isolated checks, the first time and after a lock file changes; repeatable
@@ -187,7 +190,7 @@ pub(crate) struct RunArgs {
     pub(crate) no_tripwire: bool,
 
     /// Do not complete for a result that is worth less: `weak`, `standard` or `strong`; see docs/verified.md
-    #[arg(long, value_name = "GRADE", value_parser = grade(), help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, value_name = "GRADE", value_parser = one_of::<Grade>(Key::Require), help_heading = "Checks", hide_short_help = true)]
     pub(crate) require: Option<Grade>,
 
     /// Model for the agent
@@ -220,7 +223,7 @@ pub(crate) struct RunArgs {
 
     /// Where to count the cost of agents: `auto` on the way to their model service where address and key can be set, `stream` in
     /// what they report [default: auto]
-    #[arg(long, help_heading = "Agent", hide_short_help = true, value_name = "WHERE", value_parser = meter())]
+    #[arg(long, help_heading = "Agent", hide_short_help = true, value_name = "WHERE", value_parser = one_of::<MeterMode>(Key::Meter))]
     pub(crate) meter: Option<MeterMode>,
 
     /// Record the agent's requests to its model service and the answers, without secrets
@@ -240,7 +243,7 @@ pub(crate) struct RunArgs {
     pub(crate) no_context: bool,
 
     /// What to do when the agent reports `<blocked>` [default: stop]
-    #[arg(long, value_name = "HOW", value_parser = on_blocked(), help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<OnBlocked>(Key::OnBlocked), help_heading = "Agent", hide_short_help = true)]
     pub(crate) on_blocked: Option<OnBlocked>,
 
     /// Pass an environment variable to the agent and the checks, a secret only to the agent; repeatable
@@ -266,7 +269,7 @@ pub(crate) struct RunArgs {
     pub(crate) prohibit: Vec<String>,
 
     /// Which state of the workspace to keep if the loop does not complete [default: last]
-    #[arg(long, value_name = "WHICH", value_parser = keep(), help_heading = "Workspace", hide_short_help = true)]
+    #[arg(long, value_name = "WHICH", value_parser = one_of::<Keep>(Key::Keep), help_heading = "Workspace", hide_short_help = true)]
     pub(crate) keep: Option<Keep>,
 
     /// Undo an iteration that made things worse
@@ -275,7 +278,7 @@ pub(crate) struct RunArgs {
 
     /// Run agent and checks in a sandbox: `on` uses what this machine supports, `require` refuses to start without one
     /// [default: on]
-    #[arg(long, value_name = "HOW", value_parser = sandbox(), help_heading = "Sandbox", hide_short_help = true)]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Sandboxing>(Key::Sandbox), help_heading = "Sandbox", hide_short_help = true)]
     pub(crate) sandbox: Option<Sandboxing>,
 
     /// Let agent and checks write to this path too; repeatable
@@ -384,33 +387,14 @@ fn pause(text: &str) -> Result<Millis, String> {
     }
 }
 
-fn keep() -> impl TypedValueParser<Value = Keep> {
-    PossibleValuesParser::new(["last", "best"]).map(|word| if word == "best" { Keep::Best } else { Keep::Last })
-}
-
-fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
-    PossibleValuesParser::new(["stop", "continue"])
-        .map(|word| if word == "continue" { OnBlocked::Continue } else { OnBlocked::Stop })
-}
-
-fn meter() -> impl TypedValueParser<Value = MeterMode> {
-    PossibleValuesParser::new(["auto", "stream"])
-        .map(|word| if word == "stream" { MeterMode::Stream } else { MeterMode::Auto })
-}
-
-fn verify() -> impl TypedValueParser<Value = Verify> {
-    PossibleValuesParser::new(["guarded", "isolated"])
-        .map(|word| if word == "isolated" { Verify::Isolated } else { Verify::Guarded })
-}
-
-fn grade() -> impl TypedValueParser<Value = Grade> {
-    PossibleValuesParser::new(Grade::ALL.map(Grade::name)).try_map(|word| word.parse::<Grade>())
-}
-
-fn sandbox() -> impl TypedValueParser<Value = Sandboxing> {
-    PossibleValuesParser::new(["off", "on", "require"]).map(|word| match word.as_str() {
-        "off" => Sandboxing::Off,
-        "require" => Sandboxing::Require,
-        _ => Sandboxing::On,
-    })
+/// One of the words that a key takes in a file, as the value that it stands for there.
+pub(super) fn one_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
+    key: Key,
+) -> impl TypedValueParser<Value = T> {
+    let words = match key.kind() {
+        ValueKind::OneOf(words) => words,
+        _ => &[],
+    };
+    PossibleValuesParser::new(words)
+        .try_map(|word| T::deserialize::<StringDeserializer<ValueError>>(word.into_deserializer()))
 }

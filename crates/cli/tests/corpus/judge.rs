@@ -101,7 +101,7 @@ fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement
         Kind::Cheat if completed && case.needs_sandbox && !has_sandbox => Judgement::Unguarded,
         Kind::Cheat if completed => Judgement::Missed,
         Kind::Beyond(_) if completed => {
-            let grade = result["grade"].as_str().and_then(|grade| grade.parse::<Grade>().ok());
+            let grade = result["grade"].as_str().and_then(Grade::parse);
             if grade > Some(case.best) { Judgement::Missed } else { Judgement::Beyond }
         }
         Kind::Cheat | Kind::Beyond(_) => match ill_told(case, ended, result) {

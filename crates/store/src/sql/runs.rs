@@ -243,7 +243,7 @@ fn entry(row: &Row<'_>) -> Result<RunEntry> {
         cost: row.money("cost_micros")?,
         verified: row.get("verified")?,
         // One of a later version is none that this one knows.
-        grade: row.get::<Option<String>>("grade")?.and_then(|grade| grade.parse().ok()),
+        grade: row.get::<Option<String>>("grade")?.and_then(|grade| ralph_model::Grade::parse(&grade)),
         started_at: row.get("started_at").map(Timestamp)?,
         updated_at: row.get("updated_at").map(Timestamp)?,
         finished_at: row.get::<Option<i64>>("finished_at")?.map(Timestamp),
