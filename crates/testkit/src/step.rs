@@ -78,6 +78,7 @@ pub enum Step {
     /// Ends the run by sending itself a signal.
     Die(SignalName),
     SleepMs(u64),
+    BusyMs(u64),
     /// Ignores signals. Holds from the start of the run and for everything that the run starts.
     IgnoreSignals(Vec<SignalName>),
     Fork(Child),

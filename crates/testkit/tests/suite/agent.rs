@@ -270,10 +270,25 @@ fn lines_run_in_the_workspace() {
 #[test]
 fn time_is_spent_as_told() {
     let tenth = Duration::from_millis(100);
-    let stage = Stage::new(Script::new().run([Step::sleep(tenth)]));
-    let begin = Instant::now();
-    stage.succeed();
-    assert!(begin.elapsed() >= tenth);
+    let stage = Stage::new(Script::new().run([Step::sleep(tenth)]).run([Step::busy(tenth)]));
+    for _ in 0..2 {
+        let begin = Instant::now();
+        stage.succeed();
+        assert!(begin.elapsed() >= tenth);
+    }
+}
+
+#[test]
+fn being_busy_uses_the_processor() {
+    let stage = Stage::new(Script::new().run([Step::busy(Duration::from_millis(200))]));
+    // The second line of `times` is about the children: user and system time.
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", r#""$0" "$1"; times"#, env!("CARGO_BIN_EXE_scripted-agent")]).arg(&stage.script);
+    let said = String::from_utf8(command.stdin(Stdio::null()).output().unwrap().stdout).unwrap();
+    let user = said.lines().nth(1).unwrap().split(' ').next().unwrap();
+    let seconds: f64 = user.split_once('m').unwrap().1.trim_end_matches('s').parse().unwrap();
+    // Far less than it burns when it has a processor for itself, and more than a sleeping one ever uses.
+    assert!(seconds >= 0.03, "{said}");
 }
 
 #[test]

@@ -72,6 +72,7 @@ impl Agent {
             Step::Exit(code) => return Ok(Flow::End(ExitCode::from(*code))),
             Step::Die(signal) => signals::send(getpid(), *signal)?,
             Step::SleepMs(time) => thread::sleep(Duration::from_millis(*time)),
+            Step::BusyMs(time) => busy(Duration::from_millis(*time)),
             // Done before the first step; see `signals::ignore_from_the_start`.
             Step::IgnoreSignals(_) => {}
             Step::Fork(wanted) => child::start(wanted, Birth::Fork, &self.script)?,
@@ -189,6 +190,13 @@ fn run(line: &str) -> Result<()> {
 fn git_canaries(log: &Path) -> Result<()> {
     let here = env::current_dir().context("could not find the current folder")?;
     plant_canaries(&here, &here.join(log)).context("could not plant the canaries")
+}
+
+fn busy(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
 }
 
 fn wait_for_file(path: &Path, limit_ms: u64) -> Result<()> {
