@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent_file::AgentFile;
 use crate::machine::CallId;
 use crate::stream::StreamEvent;
-use crate::tooling::{ToolEffect, ToolOutcome};
+use ralph_tools::{Effect as ToolEffect, Outcome as ToolOutcome};
 
 /// One agent at work on one delegation. Numbers are never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

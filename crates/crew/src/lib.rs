@@ -13,7 +13,6 @@ mod native;
 
 mod result;
 mod stream;
-mod tooling;
 mod worker;
 
 pub use agent_file::{AgentFile, BrokenAgent, RepositoryAgent, Role, built_in, read_agents, repository_agents};
@@ -27,7 +26,7 @@ pub use machine::{CallId, Crew, DelegationRecord};
 pub use meta::is_meta;
 
 pub use native::{NativeAgent, NativeServices};
+pub use ralph_tools::{Effect as ToolEffect, Outcome as ToolOutcome};
 pub use result::{CrewResult, CrewStatus, DelegationView};
 pub use stream::StreamEvent;
-pub use tooling::{ToolEffect, ToolOutcome, ToolSpec};
-pub use worker::{AskModel, CallTool, ModelAsk, ModelName, Tell, ToolRun, WatchAnswer, Worker};
+pub use worker::{AskModel, CallTool, ModelAsk, ModelName, Tell, ToolRun, ToolSpec, WatchAnswer, Worker};

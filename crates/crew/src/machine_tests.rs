@@ -9,7 +9,7 @@ use super::*;
 use crate::agent_file::built_in;
 use crate::event::{Approve, Base, CrewError, Decision, MovedCrew};
 use crate::stream::StreamEvent;
-use crate::tooling::{ToolEffect, ToolOutcome};
+use ralph_tools::{Effect as ToolEffect, Outcome as ToolOutcome};
 
 const AT: Timestamp = Timestamp(1_763_200_000_000);
 const CENT: Money = Money::from_micros(10_000);
@@ -211,7 +211,7 @@ fn a_delegation_whose_tests_fail_is_partial_and_is_delegated_again() {
         })
     });
     play.hand = |name, input| match (name, input["command"].as_str()) {
-        ("bash_execute", Some("npm test")) => ToolOutcome::error("npm test (exit code 1, 2 tests failing)"),
+        ("bash_execute", Some("npm test")) => ToolOutcome::failed("npm test (exit code 1, 2 tests failing)"),
         _ => fine(name, input),
     };
     play.unmet = vec![Unmet { what: "file:a.rs".to_owned(), why: "no such file was changed".to_owned() }];

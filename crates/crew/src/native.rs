@@ -20,8 +20,9 @@ use crate::event::{
 };
 use crate::machine::Crew;
 use crate::stream::StreamEvent;
-use crate::tooling::{ToolEffect, ToolOutcome, ToolSpec};
+use crate::worker::ToolSpec;
 use crate::worker::{AskModel, ModelName, Worker};
+use ralph_tools::{Effect as ToolEffect, Outcome as ToolOutcome};
 
 /// The agent of the crew that works in a loop.
 const ROOT: &str = "devo";
@@ -131,7 +132,7 @@ impl NativeAgent {
                 let (tools, stop) = (Arc::clone(&tools), stop.clone());
                 Box::pin(async move {
                     let call = Call { name: &run.name, arguments: &run.arguments, key: &run.key };
-                    ToolOutcome::from(tools.call(call, &stop).await)
+                    tools.call(call, &stop).await
                 })
             }),
             specs: Arc::new(specs),
@@ -305,7 +306,7 @@ fn perform(worker: &Worker, crew: &Crew, effect: CrewEffect) -> Option<Performin
             Box::pin(async move { CrewEvent::DelegationChecked { frame, unmet: Vec::new(), evidence: Vec::new() } })
         }
         CrewEffect::BeginAction { call, .. } | CrewEffect::RunAgent { call, .. } | CrewEffect::RunLoop { call, .. } => {
-            let outcome = ToolOutcome::error("not available in a loop");
+            let outcome = ToolOutcome::failed("not available in a loop");
             Box::pin(async move { CrewEvent::tool_finished(call, outcome) })
         }
         CrewEffect::AskPerson { question } => {

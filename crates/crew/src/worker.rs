@@ -14,7 +14,7 @@ use crate::frame::cut;
 use crate::machine::{CallId, Crew};
 use crate::meta;
 use crate::stream::StreamEvent;
-use crate::tooling::{ToolOutcome, ToolSpec};
+use ralph_tools::{Effect as ToolEffect, Outcome as ToolOutcome};
 
 /// Tokens that a model may write in one answer.
 const MAX_TOKENS: u32 = 8192;
@@ -75,6 +75,20 @@ pub struct ToolRun {
     pub key: String,
     /// The folder of the agent, where it is not that of the crew.
     pub folder: Option<String>,
+}
+
+/// What a model is told about a tool, and what a call of it can change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    pub tool: Tool,
+    pub effect: ToolEffect,
+}
+
+impl From<&ralph_tools::Spec> for ToolSpec {
+    fn from(spec: &ralph_tools::Spec) -> Self {
+        let ralph_tools::Spec { name, description, schema, effect } = spec.clone();
+        Self { tool: Tool { name, description, schema }, effect }
+    }
 }
 
 /// Calls a tool. Dropping the answer ends it.
@@ -195,7 +209,7 @@ impl Worker {
         };
         let outcome = match tokio::time::timeout(TOOL_TIMEOUT, (self.call)(run)).await {
             Ok(outcome) => outcome,
-            Err(_) => ToolOutcome::error(format!("did not finish within {} minutes", TOOL_TIMEOUT.as_secs() / 60)),
+            Err(_) => ToolOutcome::failed(format!("did not finish within {} minutes", TOOL_TIMEOUT.as_secs() / 60)),
         };
         CrewEvent::tool_finished(call, outcome)
     }

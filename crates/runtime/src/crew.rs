@@ -420,7 +420,7 @@ impl OpenedCrew {
                     Ok(granted) => granted,
                     Err((spent, cap)) => {
                         let why = format!("not done: {spent} of the {cap} that may be spent in a day is spent");
-                        return Ok(Some(CrewEvent::tool_finished(call, ToolOutcome::error(why))));
+                        return Ok(Some(CrewEvent::tool_finished(call, ToolOutcome::failed(why))));
                     }
                 };
                 tasks.spawn(async move {
@@ -431,7 +431,7 @@ impl OpenedCrew {
             }
             CrewEffect::RunLoop { call, arguments, most } => {
                 let Some(run_loop) = self.parts.run_loop.clone() else {
-                    let outcome = ToolOutcome::error("loops cannot be run here");
+                    let outcome = ToolOutcome::failed("loops cannot be run here");
                     return Ok(Some(CrewEvent::tool_finished(call, outcome)));
                 };
                 // The loop takes the workspace for itself.

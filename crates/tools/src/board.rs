@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::arguments::Nothing;
 use crate::files::count;
-use crate::registry::{Answer, Context, Registry};
+use crate::registry::{Answer, Context, Registry, add_tool};
 use crate::{Effect, Outcome};
 
 const MAX_LIST: u32 = 100;
@@ -99,28 +99,18 @@ struct Tools {
     now: fn() -> Timestamp,
 }
 
-macro_rules! tool {
-    ($registry:ident, $tools:ident, $name:literal, $effect:ident, $description:literal, $method:ident) => {{
-        let tools = $tools.clone();
-        $registry.add($name, Effect::$effect, $description, move |arguments, context| {
-            let tools = tools.clone();
-            async move { tools.$method(arguments, context).await }
-        });
-    }};
-}
-
 pub(crate) fn register(registry: &mut Registry, service: BoardService, now: fn() -> Timestamp) {
     let tools = Tools { service, now };
-    tool!(registry, tools, "task_create", Writes, "Puts a task on the board, for a worker to claim.", create);
-    tool!(registry, tools, "task_list", Reads, "Lists tasks of the board, newest first.", list);
-    tool!(registry, tools, "task_get", Reads, "Shows a task with its comments and what happened to it.", get);
-    tool!(registry, tools, "task_move", Writes, "Cancels a task, or changes its priority or agent.", change);
-    tool!(registry, tools, "task_comment", Writes, "Adds a comment to a task.", comment);
-    tool!(registry, tools, "scheduler_create", Writes, "Creates a task again and again, by the clock.", schedule);
-    tool!(registry, tools, "scheduler_list", Reads, "Lists schedules.", schedules);
-    tool!(registry, tools, "scheduler_update", Writes, "Changes a schedule, or turns it off and on.", update);
-    tool!(registry, tools, "scheduler_delete", Writes, "Removes a schedule.", unschedule);
-    tool!(registry, tools, "reminder_create", Writes, "Notifies the user at a time.", remind);
+    add_tool!(registry, tools, "task_create", Writes, "Puts a task on the board, for a worker to claim.", create);
+    add_tool!(registry, tools, "task_list", Reads, "Lists tasks of the board, newest first.", list);
+    add_tool!(registry, tools, "task_get", Reads, "Shows a task with its comments and what happened to it.", get);
+    add_tool!(registry, tools, "task_move", Writes, "Cancels a task, or changes its priority or agent.", change);
+    add_tool!(registry, tools, "task_comment", Writes, "Adds a comment to a task.", comment);
+    add_tool!(registry, tools, "scheduler_create", Writes, "Creates a task again and again, by the clock.", schedule);
+    add_tool!(registry, tools, "scheduler_list", Reads, "Lists schedules.", schedules);
+    add_tool!(registry, tools, "scheduler_update", Writes, "Changes a schedule, or turns it off and on.", update);
+    add_tool!(registry, tools, "scheduler_delete", Writes, "Removes a schedule.", unschedule);
+    add_tool!(registry, tools, "reminder_create", Writes, "Notifies the user at a time.", remind);
 }
 
 impl Tools {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::arguments::Nothing;
 use crate::files::count;
-use crate::registry::{Answer, Context, Registry};
+use crate::registry::{Answer, Context, Registry, add_tool};
 use crate::shell::{Ran, Shell};
 use crate::{Effect, Outcome};
 
@@ -88,106 +88,88 @@ struct Git {
 
 pub(crate) fn register(registry: &mut Registry, shell: &Arc<Shell>, workspace: PathBuf) {
     let git = Git { shell: Arc::clone(shell), workspace };
-    let at = git.clone();
-    registry.add("git_status", Effect::Reads, "Shows the branch and the changed files.", move |Nothing {}, context| {
-        let git = at.clone();
-        async move { git.status(&context).await }
-    });
-    let at = git.clone();
-    registry.add("git_diff", Effect::Reads, "Shows changes as a patch.", move |arguments, context| {
-        let git = at.clone();
-        async move { git.diff(&arguments, &context).await }
-    });
-    let at = git.clone();
-    registry.add("git_add", Effect::Writes, "Stages changes for the next commit.", move |arguments, context| {
-        let git = at.clone();
-        async move { git.add(&arguments, &context).await }
-    });
-    let at = git.clone();
-    registry.add("git_commit", Effect::Writes, "Commits what is staged.", move |arguments, context| {
-        let git = at.clone();
-        async move { git.commit(arguments, &context).await }
-    });
-    let at = git.clone();
-    let description = "Pushes the current branch to a remote. Never forces.";
-    registry.add("git_push", Effect::Outward, description, move |arguments, context| {
-        let git = at.clone();
-        async move { git.push(arguments, &context).await }
-    });
-    let description = "Fetches a branch of a remote and merges it into the current one.";
-    registry.add("git_pull", Effect::Writes, description, move |arguments, context| {
-        let git = git.clone();
-        async move { git.pull(arguments, &context).await }
-    });
+    add_tool!(registry, git, "git_status", Reads, "Shows the branch and the changed files.", status);
+    add_tool!(registry, git, "git_diff", Reads, "Shows changes as a patch.", diff);
+    add_tool!(registry, git, "git_add", Writes, "Stages changes for the next commit.", add);
+    add_tool!(registry, git, "git_commit", Writes, "Commits what is staged.", commit);
+    add_tool!(registry, git, "git_push", Outward, "Pushes the current branch to a remote. Never forces.", push);
+    add_tool!(
+        registry,
+        git,
+        "git_pull",
+        Writes,
+        "Fetches a branch of a remote and merges it into the current one.",
+        pull
+    );
 }
 
 impl Git {
-    async fn status(&self, context: &Context) -> Answer {
-        let ran = self.git(&["status", "--porcelain", "--branch"], Reach::Nowhere, context).await?;
+    async fn status(self, Nothing {}: Nothing, context: Context) -> Answer {
+        let ran = self.git(&["status", "--porcelain", "--branch"], Reach::Nowhere, &context).await?;
         let text = done("git status", ran)?;
         let branch = text.lines().next().unwrap_or_default().trim_start_matches("## ").to_owned();
         let changed = text.lines().count().saturating_sub(1);
         Ok(Outcome::done(format!("git status: {} on {branch}", count(changed, "changed file")), text))
     }
 
-    async fn diff(&self, Diff { paths, staged }: &Diff, context: &Context) -> Answer {
+    async fn diff(self, Diff { paths, staged }: Diff, context: Context) -> Answer {
         let mut arguments = vec!["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
         arguments.extend(staged.unwrap_or_default().then_some("--cached"));
         arguments.push("--");
         arguments.extend(paths.iter().flatten().map(String::as_str));
-        let text = done("git diff", self.git(&arguments, Reach::Nowhere, context).await?)?;
+        let text = done("git diff", self.git(&arguments, Reach::Nowhere, &context).await?)?;
         let files = text.lines().filter(|line| line.starts_with("diff --git ")).count();
         let text = if text.is_empty() { "no changes".to_owned() } else { text };
         Ok(Outcome::done(format!("git diff: {}", count(files, "changed file")), text))
     }
 
-    async fn add(&self, Add { paths }: &Add, context: &Context) -> Answer {
+    async fn add(self, Add { paths }: Add, context: Context) -> Answer {
         if paths.is_empty() {
             return Err("paths is empty: name files, or `.` for all".to_owned());
         }
         let mut arguments = vec!["add", "--"];
         arguments.extend(paths.iter().map(String::as_str));
-        done("git add", self.git(&arguments, Reach::Nowhere, context).await?)?;
-        let staged = self.git(&["diff", "--cached", "--name-only"], Reach::Nowhere, context).await?;
+        done("git add", self.git(&arguments, Reach::Nowhere, &context).await?)?;
+        let staged = self.git(&["diff", "--cached", "--name-only"], Reach::Nowhere, &context).await?;
         let staged = done("git diff", staged)?;
         Ok(Outcome::done(format!("git add: {} staged", count(staged.lines().count(), "file")), staged))
     }
 
-    async fn commit(&self, Commit { message }: Commit, context: &Context) -> Answer {
+    async fn commit(self, Commit { message }: Commit, context: Context) -> Answer {
         let subject = message.lines().next().unwrap_or_default().trim().to_owned();
         if subject.is_empty() {
             return Err("the message has no first line".to_owned());
         }
-        let email = self.git(&["config", "user.email"], Reach::Nowhere, context).await?;
+        let email = self.git(&["config", "user.email"], Reach::Nowhere, &context).await?;
         let mut arguments = Vec::new();
         if !email.ended.is_success() {
             arguments.extend(["-c", "user.name=Ralph", "-c", "user.email=ralph@localhost"]);
         }
         arguments.extend(["commit", "--quiet", "--no-verify", "--file=-"]);
-        let ran = self.call(&arguments, Reach::Nowhere, Stdin::Bytes(message.into_bytes()), context).await?;
+        let ran = self.call(&arguments, Reach::Nowhere, Stdin::Bytes(message.into_bytes()), &context).await?;
         done("git commit", ran)?;
-        let id = done("git rev-parse", self.git(&["rev-parse", "HEAD"], Reach::Nowhere, context).await?)?;
+        let id = done("git rev-parse", self.git(&["rev-parse", "HEAD"], Reach::Nowhere, &context).await?)?;
         let summary = format!("commit {}: {subject}", id.get(..9).unwrap_or(&id));
         Ok(Outcome { external_id: Some(id.trim().to_owned()), ..Outcome::noted(summary) })
     }
 
-    async fn push(&self, remote: Remote, context: &Context) -> Answer {
-        let (remote, branch) = self.remote(remote, context).await?;
+    async fn push(self, remote: Remote, context: Context) -> Answer {
+        let (remote, branch) = self.remote(remote, &context).await?;
         let target = format!("HEAD:refs/heads/{branch}");
         let mut arguments = vec!["push", "--porcelain", "--no-verify", "--recurse-submodules=no"];
         arguments.extend(["--receive-pack=git-receive-pack", &remote, &target]);
-        let text = done("git push", self.git(&arguments, Reach::Remotes, context).await?)?;
-        let id = done("git rev-parse", self.git(&["rev-parse", "HEAD"], Reach::Nowhere, context).await?)?;
+        let text = done("git push", self.git(&arguments, Reach::Remotes, &context).await?)?;
+        let id = done("git rev-parse", self.git(&["rev-parse", "HEAD"], Reach::Nowhere, &context).await?)?;
         let summary = format!("pushed {} to {branch} of {remote}", id.get(..9).unwrap_or(&id));
         let next = format!("the work is on branch {branch} of {remote}, ready for review");
         Ok(Outcome::done(summary, text).with_id(id.trim(), next))
     }
 
-    async fn pull(&self, remote: Remote, context: &Context) -> Answer {
-        let (remote, branch) = self.remote(remote, context).await?;
+    async fn pull(self, remote: Remote, context: Context) -> Answer {
+        let (remote, branch) = self.remote(remote, &context).await?;
         let mut arguments = vec!["pull", "--no-rebase", "--no-edit", "--no-verify", "--recurse-submodules=no"];
         arguments.extend(["--upload-pack=git-upload-pack", &remote, &branch]);
-        let ran = self.git(&arguments, Reach::Remotes, context).await?;
+        let ran = self.git(&arguments, Reach::Remotes, &context).await?;
         let text = done("git pull", ran)?;
         Ok(Outcome::done(format!("pulled {branch} of {remote}"), text))
     }

@@ -24,6 +24,7 @@ use ralph_agents::{AgentServices, Matcher, StopSignal};
 use ralph_model::Timestamp;
 use ralph_notify::Notifier;
 use ralph_text::Redactor;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use board::{BoardService, send_reminders};
@@ -34,7 +35,8 @@ pub use shell::Shell;
 pub use web::{SearchService, Web};
 
 /// What a call of a tool does to the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Effect {
     Reads,
     /// Changes files of the workspace, or what Ralph keeps.

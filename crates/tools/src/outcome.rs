@@ -1,21 +1,26 @@
 //! What comes of a call: bounded and without secrets.
 
+use ralph_model::ToolEvidence;
 use ralph_text::Redactor;
+use serde::{Deserialize, Serialize};
 
 /// The most bytes of text that a model gets from one call.
 pub const MAX_TEXT: usize = 32 << 10;
 /// The most characters of a line of evidence.
 const MAX_SUMMARY: usize = 200;
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Outcome {
     pub success: bool,
     /// What the model gets: at most [`MAX_TEXT`] bytes, redacted.
     pub text: String,
     pub summary: String,
     /// What the outside world calls it: of a message, a task, a schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
     /// What is to be done next, and by whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<String>,
 }
 
@@ -25,13 +30,24 @@ impl Outcome {
     }
 
     /// Something that has nothing to show besides its line of evidence.
-    pub(crate) fn noted(summary: impl Into<String>) -> Self {
+    pub fn noted(summary: impl Into<String>) -> Self {
         let summary = summary.into();
         Self::done(summary.clone(), summary)
     }
 
-    pub(crate) fn failed(why: impl Into<String>) -> Self {
+    pub fn failed(why: impl Into<String>) -> Self {
         Self { success: false, ..Self::noted(why) }
+    }
+
+    pub fn evidence(&self, tool: &str) -> ToolEvidence {
+        ToolEvidence {
+            tool: tool.to_owned(),
+            success: self.success,
+            summary: self.summary.clone(),
+            pending_approval: None,
+            external_id: self.external_id.clone(),
+            next_step: self.next_step.clone(),
+        }
     }
 
     pub(crate) fn with_id(self, id: impl Into<String>, next_step: impl Into<String>) -> Self {

@@ -29,6 +29,18 @@ pub(crate) struct Context {
     pub(crate) stop: StopSignal,
 }
 
+/// Adds a tool that is a method: of a value that can be cloned, with the arguments and the context of a call.
+macro_rules! add_tool {
+    ($registry:ident, $tools:ident, $name:literal, $effect:ident, $description:literal, $method:ident) => {{
+        let tools = $tools.clone();
+        $registry.add($name, Effect::$effect, $description, move |arguments, context| {
+            let tools = tools.clone();
+            async move { tools.$method(arguments, context).await }
+        });
+    }};
+}
+pub(crate) use add_tool;
+
 #[derive(Default)]
 pub(crate) struct Registry {
     specs: Vec<Spec>,

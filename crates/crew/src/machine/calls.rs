@@ -9,7 +9,7 @@ use crate::event::{Approve, CrewEffect, Decision, FrameId, Question};
 use crate::frame::{Call, CallState, Ending, FrameState, cut};
 use crate::meta::{self, Meta};
 use crate::stream::StreamEvent;
-use crate::tooling::{ToolEffect, ToolOutcome};
+use ralph_tools::{Effect as ToolEffect, Outcome as ToolOutcome};
 
 /// Calls of one answer that are carried out.
 const MAX_CALLS: usize = 32;
@@ -64,7 +64,7 @@ impl Crew {
             Arguments::Object(arguments) => arguments.clone(),
             Arguments::Broken(text) => {
                 let why = format!("the arguments are not a JSON object: {}", cut(text, 200));
-                effects.extend(self.done(id, call, ToolOutcome::error(why)));
+                effects.extend(self.done(id, call, ToolOutcome::failed(why)));
                 return effects;
             }
         };
@@ -74,7 +74,7 @@ impl Crew {
             effects.extend(self.done(
                 id,
                 call,
-                ToolOutcome { summary: "no such tool".to_owned(), ..ToolOutcome::error(why) },
+                ToolOutcome { summary: "no such tool".to_owned(), ..ToolOutcome::failed(why) },
             ));
             return effects;
         }
@@ -82,13 +82,13 @@ impl Crew {
             && self.frames.get(&id).is_some_and(|frame| frame.tool_calls >= max)
         {
             let why = format!("not carried out: {} may call at most {max} tools; answer now", agent.title());
-            effects.extend(self.done(id, call, ToolOutcome::error(why)));
+            effects.extend(self.done(id, call, ToolOutcome::failed(why)));
             return effects;
         }
         if meta::is_meta(&name) {
             match meta::parse(&name, &arguments, &self.config) {
                 Ok(meta) => effects.extend(self.decide(id, call, meta)),
-                Err(why) => effects.extend(self.done(id, call, ToolOutcome::error(why))),
+                Err(why) => effects.extend(self.done(id, call, ToolOutcome::failed(why))),
             }
             return effects;
         }
@@ -294,9 +294,9 @@ impl Crew {
 
 fn approved(comment: Option<String>) -> ToolOutcome {
     let text = comment.map_or_else(|| "approved".to_owned(), |comment| format!("approved: {comment}"));
-    ToolOutcome { success: true, summary: text.clone(), text, ..ToolOutcome::default() }
+    ToolOutcome::noted(text)
 }
 
 fn refused(why: &str) -> ToolOutcome {
-    ToolOutcome::error(format!("not done: {why}"))
+    ToolOutcome::failed(format!("not done: {why}"))
 }

@@ -8,7 +8,7 @@ use crate::agent_file::AgentFile;
 use crate::event::{CrewEffect, FrameId, Unmet};
 use crate::frame::{Call, CallState, Ending, Frame, FrameState, briefing};
 use crate::stream::{Delegated, StreamEvent};
-use crate::tooling::ToolOutcome;
+use ralph_tools::Outcome as ToolOutcome;
 
 /// Bytes of an agent's own words in an envelope, alone and among several.
 pub(super) const WORDS: usize = 4096;
@@ -25,7 +25,7 @@ impl Crew {
         is_parallel: bool,
     ) -> Vec<CrewEffect> {
         if self.depth(id) >= MAX_DEPTH {
-            return self.done(id, call, ToolOutcome::error("delegations are nested too deeply: do it yourself"));
+            return self.done(id, call, ToolOutcome::failed("delegations are nested too deeply: do it yourself"));
         }
         // Another program is one action of its own: it is judged by what it reports and leaves behind.
         if let ([delegation], false) = (all.as_slice(), is_parallel)
@@ -36,7 +36,7 @@ impl Crew {
         }
         if let Some(program) = all.iter().find(|delegation| self.config.agent(&delegation.target).is_none()) {
             let why = format!("{} cannot be one of several: delegate to it alone", program.target);
-            return self.done(id, call, ToolOutcome::error(why));
+            return self.done(id, call, ToolOutcome::failed(why));
         }
         let is_writer = |own: &Delegation| self.config.agent(&own.target).is_some_and(|agent| self.can_write(agent));
         let isolate = all.iter().filter(|delegation| is_writer(delegation)).count() > 1;

@@ -12,7 +12,7 @@ use crate::agent_file::Role;
 use crate::event::{CrewAbort, CrewEffect, CrewOutcome, FrameId, MovedCrew};
 use crate::frame::{Call, CallState, Ending, Frame, FrameState, cut};
 use crate::stream::StreamEvent;
-use crate::tooling::{ToolEffect, ToolOutcome};
+use ralph_tools::{Effect as ToolEffect, Outcome as ToolOutcome};
 
 const NOT_FINISHED: &str = "not finished: the turn was ended";
 /// What every agent is told that continues on another machine.
@@ -211,7 +211,7 @@ impl Crew {
             (CallState::Acting { key }, _) => Some(unknown(key)),
             (CallState::Running, Some(ToolEffect::Reads)) => None,
             (CallState::Running, effect) if is_moved || effect == Some(&ToolEffect::Runs) => {
-                Some(ToolOutcome::error("interrupted: it may have run in part; look before you repeat it"))
+                Some(ToolOutcome::failed("interrupted: it may have run in part; look before you repeat it"))
             }
             _ => None,
         }
@@ -282,7 +282,7 @@ fn unknown(key: &str) -> ToolOutcome {
     ToolOutcome {
         summary: "interrupted: unknown whether it was done".to_owned(),
         external_id: Some(key.to_owned()),
-        ..ToolOutcome::error(format!(
+        ..ToolOutcome::failed(format!(
             "interrupted: unknown whether it was done (id={key}); do not repeat it without asking"
         ))
     }

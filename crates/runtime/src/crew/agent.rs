@@ -35,7 +35,7 @@ impl Place {
         let base = blocking(move || before.look(FrameId(call.0))).await.unwrap_or_default();
         let observed = match self.observe(&delegation, call, round, most, stop.clone()).await {
             Ok(observed) => observed,
-            Err(why) => return CrewEvent::tool_finished(call, ToolOutcome::error(why)),
+            Err(why) => return CrewEvent::tool_finished(call, ToolOutcome::failed(why)),
         };
         let cost = match observed.cost {
             Cost::Known { amount } => amount,

@@ -120,10 +120,10 @@ impl Place {
                 let folder = run.folder.as_ref().map_or_else(|| place.root.clone(), PathBuf::from);
                 let tools = match place.tools(&folder).await {
                     Ok(tools) => tools,
-                    Err(error) => return ToolOutcome::error(format!("{}: {error}", folder.display())),
+                    Err(error) => return ToolOutcome::failed(format!("{}: {error}", folder.display())),
                 };
                 let call = Call { name: &run.name, arguments: &run.arguments, key: &run.key };
-                ToolOutcome::from(tools.call(call, &stop).await)
+                tools.call(call, &stop).await
             })
         })
     }
