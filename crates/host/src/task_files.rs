@@ -17,13 +17,13 @@ const MAX_BYTES: u64 = 256 * 1024;
 
 /// Something about a task that is kept as a file.
 pub trait TaskFile: Serialize + DeserializeOwned {
-    const NAME: &str;
+    const NAME: &'static str;
 
     fn task_id(&self) -> TaskId;
 }
 
 impl TaskFile for Checkpoint {
-    const NAME: &str = "checkpoint";
+    const NAME: &'static str = "checkpoint";
 
     fn task_id(&self) -> TaskId {
         self.task_id
@@ -44,7 +44,7 @@ pub struct Claim {
 }
 
 impl TaskFile for Claim {
-    const NAME: &str = "claim";
+    const NAME: &'static str = "claim";
 
     fn task_id(&self) -> TaskId {
         self.task_id
