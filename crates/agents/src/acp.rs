@@ -67,16 +67,11 @@ const SWITCHES: [(&str, &str); 5] = [
 pub(crate) static KIND: Kind = Kind {
     name: "acp",
     needs: Needs::Command,
+    // One that answered nothing was sent no prompt, so that it announces its start.
     capabilities: Capabilities {
-        streams_tool_calls: true,
         reports_cost: ReportsCost::Sometimes,
-        reports_usage_while_working: false,
-        // One that answered nothing was sent no prompt.
-        announces_start: true,
         asks_permission: true,
-        has_hooks: false,
-        takes_model: true,
-        writes_report: false,
+        ..Capabilities::STREAMING
     },
     program: Behind::NamedInCommand,
     build: Server::build,

@@ -63,6 +63,18 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Those of a program that tells line by line what it does and asks for nothing.
+    pub(crate) const STREAMING: Self = Self {
+        streams_tool_calls: true,
+        reports_cost: ReportsCost::Never,
+        reports_usage_while_working: false,
+        announces_start: true,
+        asks_permission: false,
+        has_hooks: false,
+        takes_model: true,
+        writes_report: false,
+    };
+
     /// Its cost is known only after a run, so that no spent budget can stop it.
     pub const fn reports_only_after_run(&self) -> bool {
         !self.reports_usage_while_working && !self.writes_report

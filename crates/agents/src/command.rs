@@ -31,12 +31,10 @@ pub(crate) static KIND: Kind = Kind {
     capabilities: Capabilities {
         streams_tool_calls: false,
         reports_cost: ReportsCost::Always,
-        reports_usage_while_working: false,
         announces_start: false,
-        asks_permission: false,
-        has_hooks: false,
         takes_model: false,
         writes_report: true,
+        ..Capabilities::STREAMING
     },
     program: Behind::Unknown,
     build: CommandAgent::build,

@@ -11,14 +11,10 @@ pub(crate) static KIND: Kind = Kind {
     name: AgentSpec::NATIVE,
     needs: Needs::Nothing,
     capabilities: Capabilities {
-        streams_tool_calls: true,
         reports_cost: ReportsCost::Sometimes,
         reports_usage_while_working: true,
-        announces_start: true,
         asks_permission: true,
-        has_hooks: false,
-        takes_model: true,
-        writes_report: false,
+        ..Capabilities::STREAMING
     },
     program: Behind::Unknown,
     build: |_, spec, _| Err(Error::NothingToStart { agent: spec.name }),

@@ -29,14 +29,12 @@ pub(crate) static KIND: Kind = Kind {
     name: AgentSpec::SESSION,
     needs: Needs::Nothing,
     capabilities: Capabilities {
-        streams_tool_calls: true,
         reports_cost: ReportsCost::Sometimes,
-        reports_usage_while_working: false,
         announces_start: false,
         asks_permission: true,
         has_hooks: true,
         takes_model: false,
-        writes_report: false,
+        ..Capabilities::STREAMING
     },
     program: Behind::Unknown,
     build: |_, spec, _| Err(Error::NothingToStart { agent: spec.name }),

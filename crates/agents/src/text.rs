@@ -1,8 +1,25 @@
-//! Bounds texts that others chose, and keeps their names apart from Ralph's own.
+//! Reads and bounds texts that others chose, and keeps their names apart from Ralph's own.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
 
 /// What Ralph calls the evidence of a check, of a report that cannot be used, and of what a stream shows as a whole.
 const OWN: [&str; 4] = ["verify", REPORT, "stream", "more"];
 pub(crate) const REPORT: &str = "report";
+
+/// The text below a name; empty where there is none.
+pub(crate) fn field<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Remembers one more; the oldest is forgotten where there are as many as there may be.
+pub(crate) fn remember<T>(known: &mut VecDeque<T>, new: T, most: usize) {
+    if known.len() == most {
+        known.pop_front();
+    }
+    known.push_back(new);
+}
 
 /// The beginning of a text that is longer than it needs to be.
 pub(crate) fn short(text: String, most: usize) -> String {

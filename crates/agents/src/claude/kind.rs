@@ -9,14 +9,11 @@ pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
     needs: Needs::Program,
     capabilities: Capabilities {
-        streams_tool_calls: true,
         reports_cost: ReportsCost::Always,
         reports_usage_while_working: true,
-        announces_start: true,
         asks_permission: true,
         has_hooks: true,
-        takes_model: true,
-        writes_report: false,
+        ..Capabilities::STREAMING
     },
     program: Behind::Program(&PROGRAM),
     build: ProgramAgent::build,

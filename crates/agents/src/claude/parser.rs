@@ -20,6 +20,7 @@ use super::refusal::Failure;
 use super::spending::Spending;
 use super::words::{beginning, called_with, error_words, is_rejected, refused_by_sandbox, text};
 use crate::adapter::Parser;
+use crate::text::remember;
 use crate::transcript::{CallEnd, Terminal, Transcript};
 use crate::trouble::{classify, point_in_time};
 
@@ -138,10 +139,7 @@ impl Parser for Claude {
         if line.trim().is_empty() {
             return;
         }
-        if self.stderr.len() == MAX_STDERR {
-            self.stderr.pop_front();
-        }
-        self.stderr.push_back(beginning(line.trim()).to_owned());
+        remember(&mut self.stderr, beginning(line.trim()).to_owned(), MAX_STDERR);
     }
 
     fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
@@ -385,10 +383,7 @@ impl Claude {
         if id.is_empty() || self.knows_denied(id) {
             return;
         }
-        if self.denied.len() == MAX_DENIED {
-            self.denied.pop_front();
-        }
-        self.denied.push_back(beginning(id).to_owned());
+        remember(&mut self.denied, beginning(id).to_owned(), MAX_DENIED);
     }
 }
 

@@ -3,7 +3,7 @@
 use ralph_model::FaultKind;
 use serde_json::Value;
 
-use super::parser::text;
+use crate::text::field;
 use crate::text::{one_line, short};
 use crate::transcript::{CallEnd, Transcript};
 
@@ -35,7 +35,7 @@ pub(super) fn failure(tool: &str, kind: &str, words: &str, transcript: &mut Tran
 /// How a call ended that the program takes for a success, which it also does where a command failed.
 pub(super) fn command_end(call: &Value, transcript: &mut Transcript) -> CallEnd {
     let Some(why) = exit_of(call) else { return CallEnd::Done };
-    transcript.failed_with(response(call).map_or("", |answer| text(answer, "output")));
+    transcript.failed_with(response(call).map_or("", |answer| field(answer, "output")));
     CallEnd::Failed(why)
 }
 
@@ -46,10 +46,10 @@ pub(super) fn response(call: &Value) -> Option<&Value> {
 
 /// How a command failed, from the lines that the tool adds to its output.
 fn exit_of(call: &Value) -> Option<String> {
-    if text(call, "name") != SHELL {
+    if field(call, "name") != SHELL {
         return None;
     }
-    let output = text(response(call)?, "output");
+    let output = field(response(call)?, "output");
     if output.starts_with("Command was ") {
         return Some(one_line(output, MAX_WORDS));
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::agent::{Capabilities, ReportsCost};
+use crate::agent::Capabilities;
 use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
 use crate::registry::{Behind, Kind, Needs};
@@ -10,16 +10,7 @@ use crate::registry::{Behind, Kind, Needs};
 pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
     needs: Needs::Program,
-    capabilities: Capabilities {
-        streams_tool_calls: true,
-        reports_cost: ReportsCost::Never,
-        reports_usage_while_working: false,
-        announces_start: true,
-        asks_permission: false,
-        has_hooks: false,
-        takes_model: true,
-        writes_report: false,
-    },
+    capabilities: Capabilities::STREAMING,
     program: Behind::Program(&PROGRAM),
     build: ProgramAgent::build,
     invoke: Some(super::invocation),

@@ -12,7 +12,7 @@ use super::kind::PROGRAM;
 use super::records::Records;
 use super::refusal;
 use crate::adapter::Parser;
-use crate::text::{bounded, short};
+use crate::text::{bounded, field, remember, short};
 use crate::transcript::{CallEnd, Terminal, Transcript};
 
 /// Bytes of a message that is still being written.
@@ -95,20 +95,20 @@ impl Gemini {
     }
 
     fn event(&mut self, event: &Value, transcript: &mut Transcript) {
-        match text(event, "type") {
+        match field(event, "type") {
             "init" => {
-                self.began = Some(short(text(event, "timestamp").to_owned(), 100));
-                let session = text(event, "session_id");
+                self.began = Some(short(field(event, "timestamp").to_owned(), 100));
+                let session = field(event, "session_id");
                 self.records.session(session);
-                let model = text(event, "model");
+                let model = field(event, "model");
                 if !model.is_empty() && !CHOICES.contains(&model) {
                     self.asked = Some(short(model.to_owned(), 100));
                     transcript.model(model);
                 }
             }
             // Those of the user are the prompt.
-            "message" if text(event, "role") == "assistant" => {
-                let piece = text(event, "content");
+            "message" if field(event, "role") == "assistant" => {
+                let piece = field(event, "content");
                 transcript.words(piece);
                 self.text.push_str(piece);
                 if self.text.len() > 2 * MAX_MESSAGE {
@@ -117,20 +117,20 @@ impl Gemini {
             }
             "tool_use" => {
                 self.say(transcript);
-                let (id, tool) = (text(event, "tool_id"), text(event, "tool_name"));
-                remember(&mut self.calls, (short(id.to_owned(), 200), short(tool.to_owned(), 100)));
+                let (id, tool) = (field(event, "tool_id"), field(event, "tool_name"));
+                remember(&mut self.calls, (short(id.to_owned(), 200), short(tool.to_owned(), 100)), MAX_SEEN);
                 transcript.call(id, tool, &about(event.get("parameters")));
             }
             "tool_result" => self.result(event, transcript),
-            "error" => self.error(text(event, "severity"), text(event, "message"), transcript),
+            "error" => self.error(field(event, "severity"), field(event, "message"), transcript),
             "result" => {
                 self.say(transcript);
                 self.stats(event.get("stats"), transcript);
                 let error = event.get("error");
                 self.finale = Some(Finale {
-                    good: text(event, "status") == "success" && error.is_none_or(Value::is_null),
-                    kind: error.map_or("", |error| text(error, "type")).to_owned(),
-                    words: short(error.map_or("", |error| text(error, "message")).to_owned(), 4 * MAX_COMPLAINT),
+                    good: field(event, "status") == "success" && error.is_none_or(Value::is_null),
+                    kind: error.map_or("", |error| field(error, "type")).to_owned(),
+                    words: short(error.map_or("", |error| field(error, "message")).to_owned(), 4 * MAX_COMPLAINT),
                 });
             }
             _ => {}
@@ -165,11 +165,11 @@ impl Gemini {
     }
 
     fn result(&mut self, event: &Value, transcript: &mut Transcript) {
-        let id = text(event, "tool_id");
+        let id = field(event, "tool_id");
         let tool = self.tool(id);
         let error = event.get("error").filter(|error| !error.is_null());
         // A call that was cancelled is told as a success with an error beside it.
-        if text(event, "status") == "success" && error.is_none() {
+        if field(event, "status") == "success" && error.is_none() {
             if tool == SHELL {
                 if self.held.len() == MAX_HELD
                     && let Some(oldest) = self.held.pop_front()
@@ -182,9 +182,9 @@ impl Gemini {
             }
             return;
         }
-        let kind = error.map_or("", |error| text(error, "type"));
-        let words = match error.map_or("", |error| text(error, "message")) {
-            "" => text(event, "output"),
+        let kind = error.map_or("", |error| field(error, "type"));
+        let words = match error.map_or("", |error| field(error, "message")) {
+            "" => field(event, "output"),
             words => words,
         };
         let end = failure(&tool, kind, words, transcript);
@@ -205,7 +205,7 @@ impl Gemini {
 
     /// A call as the record tells it: how a command ended, and what helpers did.
     fn recorded_call(&mut self, call: &Value, transcript: &mut Transcript) {
-        let (id, tool) = (text(call, "id"), text(call, "name"));
+        let (id, tool) = (field(call, "id"), field(call, "name"));
         if let Some(at) = self.held.iter().position(|held| held == id) {
             self.held.remove(at);
             let end = command_end(call, transcript);
@@ -217,11 +217,11 @@ impl Gemini {
         if id.is_empty() || tool.is_empty() || tool == HAND_OVER || is_known {
             return;
         }
-        remember(&mut self.told_calls, id.to_owned());
+        remember(&mut self.told_calls, id.to_owned(), MAX_SEEN);
         transcript.call(id, tool, &about(call.get("args")));
         let answer = response(call);
-        let words = answer.map_or("", |answer| text(answer, "error"));
-        let end = if text(call, "status") == "success" && words.is_empty() {
+        let words = answer.map_or("", |answer| field(answer, "error"));
+        let end = if field(call, "status") == "success" && words.is_empty() {
             command_end(call, transcript)
         } else {
             failure(tool, "", words, transcript)
@@ -343,9 +343,9 @@ impl Parser for Gemini {
     fn side(&mut self, line: &str, transcript: &mut Transcript) {
         let Ok(record) = serde_json::from_str::<Value>(line) else { return };
         // Times of one form: the later one is the greater text.
-        let time = text(&record, "timestamp");
+        let time = field(&record, "timestamp");
         let is_old = !time.is_empty() && self.began.as_deref().is_some_and(|began| time < began);
-        if text(&record, "type") != "gemini" || is_old {
+        if field(&record, "type") != "gemini" || is_old {
             return;
         }
         for call in record.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
@@ -377,17 +377,6 @@ impl Parser for Gemini {
             }
         }
     }
-}
-
-fn remember<T>(known: &mut VecDeque<T>, new: T) {
-    if known.len() == MAX_SEEN {
-        known.pop_front();
-    }
-    known.push_back(new);
-}
-
-pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn count(value: &Value, name: &str) -> u64 {

@@ -3,18 +3,18 @@
 use ralph_text::{ChunkCodec, MessageChunk, StreamLine};
 use serde_json::Value;
 
-use super::parser::text;
+use crate::text::field;
 
 /// How words come in the stream.
 pub(super) const SPEECH: ChunkCodec = ChunkCodec { read, with };
 
 fn read(line: &str) -> StreamLine<'_> {
     let Ok(event) = serde_json::from_str::<Value>(line.trim()) else { return StreamLine::Other };
-    match text(&event, "type") {
-        "message" if text(&event, "role") == "assistant" => StreamLine::Chunk(MessageChunk {
+    match field(&event, "type") {
+        "message" if field(&event, "role") == "assistant" => StreamLine::Chunk(MessageChunk {
             voice: "assistant",
             message: "".into(),
-            words: text(&event, "content").to_owned().into(),
+            words: field(&event, "content").to_owned().into(),
         }),
         // Where the parser takes the words so far for a message, and nowhere else.
         "tool_use" | "result" => StreamLine::End,

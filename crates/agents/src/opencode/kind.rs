@@ -9,15 +9,11 @@ pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
     needs: Needs::Program,
     capabilities: Capabilities {
-        streams_tool_calls: true,
         reports_cost: ReportsCost::Sometimes,
         reports_usage_while_working: true,
         // It is silent until the service begins to answer.
         announces_start: false,
-        asks_permission: false,
-        has_hooks: false,
-        takes_model: true,
-        writes_report: false,
+        ..Capabilities::STREAMING
     },
     program: Behind::Program(&PROGRAM),
     build: ProgramAgent::build,

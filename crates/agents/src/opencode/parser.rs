@@ -9,7 +9,7 @@ use super::call::{self, Outcome};
 use super::error::Failure;
 use super::kind::PROGRAM;
 use crate::adapter::Parser;
-use crate::text::bounded;
+use crate::text::{bounded, field, remember};
 use crate::transcript::{Terminal, Transcript};
 use crate::trouble::classify;
 
@@ -92,12 +92,12 @@ impl Parser for Reader {
         self.look(transcript);
         let Ok(event) = serde_json::from_str::<Value>(line) else { return };
         let part = event.get("part").unwrap_or(&Value::Null);
-        match text(&event, "type") {
+        match field(&event, "type") {
             "step_start" => self.step_started(part, transcript),
             "text" => self.said(part, transcript),
             "tool_use" => {
                 (self.overflows, self.broken) = (0, 0);
-                if text(part, "tool") == "task" {
+                if field(part, "tool") == "task" {
                     transcript.lost_count("what its subagents use is not told");
                 }
                 self.last = call::tell(part, transcript).into();
@@ -119,10 +119,7 @@ impl Parser for Reader {
         if line.starts_with("EACCES") && !transcript.has_answer() {
             transcript.fault(FaultKind::SandboxRefused, &format!("{line}: {FOLDERS}"));
         }
-        if self.plain.len() == MAX_PLAIN {
-            self.plain.pop_front();
-        }
-        self.plain.push_back(crate::text::short(line.to_owned(), MAX_PLAIN_LINE));
+        remember(&mut self.plain, crate::text::short(line.to_owned(), MAX_PLAIN_LINE), MAX_PLAIN);
     }
 
     fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
@@ -162,7 +159,7 @@ impl Reader {
     }
 
     fn step_started(&mut self, part: &Value, transcript: &mut Transcript) {
-        let message = text(part, "messageID");
+        let message = field(part, "messageID");
         let times = if self.begun.0 == message { self.begun.1.saturating_add(1) } else { 1 };
         self.begun = (message.to_owned(), times);
         if times >= MAX_BEGUN {
@@ -184,13 +181,13 @@ impl Reader {
             self.last = Last::Open;
             return;
         }
-        let message = text(part, "messageID");
+        let message = field(part, "messageID");
         if self.text.0 != message {
             self.text = (message.to_owned(), String::new());
         } else if !self.text.1.is_empty() {
             self.text.1.push('\n');
         }
-        let more = text(part, "text");
+        let more = field(part, "text");
         self.text.1.push_str(more);
         self.text.1 = bounded(std::mem::take(&mut self.text.1), MAX_TEXT);
         transcript.message_goes_on(more, &self.text.1);
@@ -200,7 +197,7 @@ impl Reader {
         let tokens = tokens(part.get("tokens").unwrap_or(&Value::Null));
         self.count(part, tokens, transcript);
         self.is_asking = false;
-        self.last = match text(part, "reason") {
+        self.last = match field(part, "reason") {
             "stop" => Last::Done,
             "tool-calls" if self.last == Last::Denied => Last::Denied,
             "tool-calls" => Last::Calls,
@@ -269,7 +266,7 @@ impl Reader {
         if tokens.is_none() {
             return;
         }
-        transcript.request(text(part, "id"), None, tokens);
+        transcript.request(field(part, "id"), None, tokens);
         match part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0) {
             Some(cost) => self.cost += cost,
             None => self.unpriced = true,
@@ -296,8 +293,4 @@ fn tokens(value: &Value) -> Tokens {
         output: count(value, "output").saturating_add(count(value, "reasoning")),
         ..Tokens::default()
     }
-}
-
-fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or("")
 }
