@@ -1,7 +1,7 @@
 //! The arguments of the tools. Their schemas are made from these types.
 
 use ralph_host::Claim;
-use ralph_model::{Money, NewTask, TaskId, TaskStatus, TaskType};
+use ralph_model::{NewTask, TaskId, TaskStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -121,71 +121,6 @@ impl CompleteArguments {
             summary: self.summary.clone(),
             promise_evidence: self.promise_evidence.clone(),
             artifact_paths: self.artifact_paths.clone(),
-        }
-    }
-}
-
-/// A task to queue.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct SendArguments {
-    /// What has to be done
-    #[schemars(length(min = 1, max = 65_536))]
-    task: String,
-    /// What is true when it is done; required for type ralph
-    #[serde(default)]
-    ralph_promise: Option<String>,
-    /// `ralph`: a loop until it is verified (default); `single`: one pass of an agent; `crew`
-    #[serde(default)]
-    task_type: TaskType,
-    /// Shell command that decides whether it is done
-    #[serde(default)]
-    verification_command: Option<String>,
-    /// Iterations at most
-    #[serde(default)]
-    #[schemars(range(min = 1, max = 100))]
-    ralph_max_iterations: Option<u32>,
-    /// US dollars at most
-    #[serde(default, with = "ralph_model::wire::optional_dollars")]
-    #[schemars(with = "Option<f64>")]
-    max_cost_usd: Option<Money>,
-    /// Repository to clone; default: the worker's own workspace
-    #[serde(default)]
-    repo: Option<String>,
-    /// Branch, tag or commit to start from
-    #[serde(default)]
-    base_ref: Option<String>,
-    /// Higher ones come first
-    #[serde(default)]
-    #[schemars(range(min = -1000, max = 1000))]
-    priority: i32,
-    /// Words to find it by
-    #[serde(default)]
-    tags: Vec<String>,
-    /// Tasks that have to be completed first
-    #[serde(default)]
-    depends_on: Vec<TaskId>,
-    /// The only agent that may take it
-    #[serde(default)]
-    agent_id: Option<String>,
-}
-
-impl From<SendArguments> for NewTask {
-    fn from(arguments: SendArguments) -> Self {
-        Self {
-            task: arguments.task,
-            task_type: arguments.task_type,
-            agent_id: arguments.agent_id,
-            priority: arguments.priority,
-            tags: arguments.tags,
-            depends_on: arguments.depends_on,
-            repo: arguments.repo,
-            base_ref: arguments.base_ref,
-            ralph_promise: arguments.ralph_promise,
-            ralph_max_iterations: arguments.ralph_max_iterations,
-            ralph_plan_path: None,
-            verification_command: arguments.verification_command,
-            max_cost_usd: arguments.max_cost_usd,
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use ralph_model::NewTask;
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::arguments::{
-    CompleteArguments, DecideArguments, ListArguments, LoopArguments, ProgressArguments, SendArguments,
-    StatusArguments, TaskArguments,
+    CompleteArguments, DecideArguments, ListArguments, LoopArguments, ProgressArguments, StatusArguments, TaskArguments,
 };
 
 /// What a call does to the world, as hints for clients.
@@ -62,7 +62,7 @@ pub(crate) fn tools() -> Vec<Tool> {
              failed, and the task goes on.",
             Effect::Adds,
         ),
-        tool::<SendArguments>(SEND_TASK, "Queue a task on the Ralph server, for a worker.", Effect::Adds),
+        tool::<NewTask>(SEND_TASK, "Queue a task on the Ralph server, for a worker.", Effect::Adds),
         tool::<ListArguments>(GET_TASKS, "List tasks of the Ralph server, newest first.", Effect::Reads),
         tool::<TaskArguments>(GET_TASK, "Show one task with its output.", Effect::Reads),
         tool::<TaskArguments>(CANCEL_TASK, "Cancel a task; a worker that holds it is asked to stop.", Effect::Changes),

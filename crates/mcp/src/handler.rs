@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 use crate::answer::{Answer, Refused, refused};
 use crate::arguments::parse;
 use crate::catalog::{
-    CANCEL_TASK, GET_TASK, GET_TASKS, RALPH_COMPLETE, RALPH_DECIDE, RALPH_LOOP, RALPH_STATUS, SEND_TASK,
-    STORE_PROGRESS, is_of_task, tools,
+    CANCEL_TASK, GET_TASK, GET_TASKS, RALPH_DECIDE, RALPH_LOOP, RALPH_STATUS, SEND_TASK, STORE_PROGRESS, is_of_task,
+    tools,
 };
 use crate::http::session;
 use crate::local::Local;
@@ -131,50 +131,31 @@ impl Tools {
         }
     }
 
-    /// None where there is no such tool.
     async fn call(
         &self,
         name: &str,
         arguments: Option<Map<String, Value>>,
         context: &RequestContext<RoleServer>,
-    ) -> Option<Answer> {
-        Some(match name {
-            _ if !self.offers(name) => return None,
-            RALPH_LOOP => self.ralph_loop(arguments, context).await,
-            RALPH_DECIDE => self.decide(arguments, context).await,
-            RALPH_STATUS => self.status(arguments, context).await,
-            SEND_TASK | GET_TASKS | GET_TASK | CANCEL_TASK | STORE_PROGRESS | RALPH_COMPLETE => {
-                self.task_tool(name, arguments, context).await
-            }
-            _ => return None,
-        })
-    }
-
-    async fn ralph_loop(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
-        self.require(context, &[Role::Admin])?;
-        ralph_loop::run(self, &parse(arguments)?, context).await
-    }
-
-    async fn decide(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
-        self.require(context, &[Role::Admin, Role::Agent])?;
-        decide::run(self, &parse(arguments)?).await
-    }
-
-    async fn status(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
-        self.require(context, &[Role::Admin, Role::Agent])?;
-        status::run(self, &parse(arguments)?).await
-    }
-
-    async fn task_tool(
-        &self,
-        name: &str,
-        arguments: Option<Map<String, Value>>,
-        context: &RequestContext<RoleServer>,
     ) -> Answer {
+        match name {
+            RALPH_LOOP => {
+                self.require(context, &[Role::Admin])?;
+                return ralph_loop::run(self, &parse(arguments)?, context).await;
+            }
+            RALPH_DECIDE => {
+                self.require(context, &[Role::Admin, Role::Agent])?;
+                return decide::run(self, &parse(arguments)?).await;
+            }
+            RALPH_STATUS => {
+                self.require(context, &[Role::Admin, Role::Agent])?;
+                return status::run(self, &parse(arguments)?).await;
+            }
+            _ => {}
+        }
         let tasks = self.tasks(context)?;
         let tasks = tasks.as_ref();
         match name {
-            SEND_TASK => task_tools::send(tasks, parse(arguments)?).await,
+            SEND_TASK => task_tools::send(tasks, &parse(arguments)?).await,
             GET_TASKS => task_tools::list(tasks, &parse(arguments)?).await,
             GET_TASK => task_tools::get(tasks, &parse(arguments)?).await,
             CANCEL_TASK => task_tools::cancel(tasks, &parse(arguments)?).await,
@@ -214,9 +195,10 @@ impl ServerHandler for Tools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let name = request.name;
-        match self.call(&name, request.arguments, &context).await {
-            Some(answer) => Ok(answer.unwrap_or_else(|error| refused(&error)).into()),
-            None => Err(ErrorData::invalid_params(format!("there is no tool {name}; tools/list names them"), None)),
+        if self.get_tool(&name).is_none() {
+            return Err(ErrorData::invalid_params(format!("there is no tool {name}; tools/list names them"), None));
         }
+        let answer = self.call(&name, request.arguments, &context).await;
+        Ok(answer.unwrap_or_else(|error| refused(&error)).into())
     }
 }

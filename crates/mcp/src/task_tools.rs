@@ -4,7 +4,7 @@ use ralph_model::{NewTask, Task, TaskStatus};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, bounded, structured};
-use crate::arguments::{ListArguments, ProgressArguments, SendArguments, TaskArguments};
+use crate::arguments::{ListArguments, ProgressArguments, TaskArguments};
 use crate::tasks::Tasks;
 
 /// Tasks of a page where the caller names no number.
@@ -12,9 +12,8 @@ const PAGE: u32 = 20;
 /// The most characters of a request or an output in a listing.
 const MAX_LINE: usize = 200;
 
-pub(crate) async fn send(tasks: &dyn Tasks, arguments: SendArguments) -> Answer {
-    let new = NewTask::from(arguments);
-    let task = tasks.create(&new).await?;
+pub(crate) async fn send(tasks: &dyn Tasks, new: &NewTask) -> Answer {
+    let task = tasks.create(new).await?;
     structured(&format!("queued task {}: a worker takes it when it is its turn", task.id), &task)
 }
 
