@@ -10,7 +10,7 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use ralph_http::header::CONTENT_TYPE;
 use ralph_http::{Bytes, Call, HeaderName, HeaderValue, Http, Method, StatusCode, Uri};
-use ralph_view::{Span, SpanValue};
+use ralph_view::Span;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -204,7 +204,7 @@ async fn post(client: &Http, target: &TraceTarget, spans: &[Span]) -> Result<(),
 /// The request of the OTLP protocol, in its JSON encoding.
 fn document(target: &TraceTarget, spans: &[Span]) -> Value {
     let resource: Vec<Value> =
-        target.resource.iter().map(|(key, value)| attribute(key, &SpanValue::Text(value.clone()))).collect();
+        target.resource.iter().map(|(key, value)| attribute(key, &Value::from(value.as_str()))).collect();
     json!({ "resourceSpans": [{
         "resource": { "attributes": resource },
         "scopeSpans": [{
@@ -235,13 +235,13 @@ fn span(span: &Span) -> Value {
     value
 }
 
-fn attribute(key: &str, value: &SpanValue) -> Value {
+fn attribute(key: &str, value: &Value) -> Value {
     let value = match value {
-        SpanValue::Text(text) => json!({ "stringValue": text }),
+        Value::Number(number) if number.is_f64() => json!({ "doubleValue": number }),
         // 64-bit integers are strings in this encoding.
-        SpanValue::Count(count) => json!({ "intValue": count.to_string() }),
-        SpanValue::Number(number) => json!({ "doubleValue": number }),
-        SpanValue::Flag(flag) => json!({ "boolValue": flag }),
+        Value::Number(number) => json!({ "intValue": number.to_string() }),
+        Value::Bool(flag) => json!({ "boolValue": flag }),
+        text => json!({ "stringValue": text }),
     };
     json!({ "key": key, "value": value })
 }

@@ -30,7 +30,7 @@ pub use result::{CandidateView, RaceResult, RunResult, tests_fixed};
 pub use run::{
     CauseView, CheckView, HintView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView,
 };
-pub use spans::{Span, SpanValue, spans};
+pub use spans::{Span, spans};
 pub use update::{Delta, Progress, Update, What};
 pub use usage::UsageView;
 

@@ -5,6 +5,7 @@
 //! nowhere else.
 
 use ralph_model::{AgentRun, Grade, LoopId, Millis, Timestamp};
+use serde_json::Value;
 
 use crate::run::{IterationView, OutcomeView, RunState, RunStatus, VerdictView};
 use crate::update::{Delta, Update, What};
@@ -20,46 +21,8 @@ pub struct Span {
     pub end: Timestamp,
     /// Why it failed; none where it did not.
     pub failure: Option<String>,
-    pub attributes: Vec<(&'static str, SpanValue)>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum SpanValue {
-    Text(String),
-    Count(u64),
-    Number(f64),
-    /// Yes or no.
-    Flag(bool),
-}
-
-impl From<&str> for SpanValue {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<u64> for SpanValue {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
-
-impl From<u32> for SpanValue {
-    fn from(count: u32) -> Self {
-        Self::Count(count.into())
-    }
-}
-
-impl From<f64> for SpanValue {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<bool> for SpanValue {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
-    }
+    /// Texts, numbers and flags.
+    pub attributes: Vec<(&'static str, Value)>,
 }
 
 pub fn spans(update: &Update) -> Vec<Span> {
@@ -107,7 +70,7 @@ impl Run {
     }
 
     fn span(&self, id: u64, parent: Option<u64>, name: String, start: Timestamp, end: Timestamp) -> Span {
-        let attributes = vec![("gen_ai.conversation.id", SpanValue::Text(self.id.to_string()))];
+        let attributes = vec![("gen_ai.conversation.id", self.id.to_string().into())];
         let end = end.max(start);
         Span { trace: self.id.uuid().as_u128(), id, parent, name, start, end, failure: None, attributes }
     }
@@ -212,6 +175,6 @@ const fn after(start: Timestamp, duration: Millis) -> Timestamp {
     Timestamp(start.0.saturating_add_unsigned(duration.0))
 }
 
-fn dollars(money: ralph_model::Money) -> SpanValue {
-    SpanValue::Number(money.to_json_number())
+fn dollars(money: ralph_model::Money) -> Value {
+    money.to_json_number().into()
 }
