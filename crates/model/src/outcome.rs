@@ -1,7 +1,5 @@
 //! How a loop ended.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,85 +7,44 @@ use crate::{AbortCause, ErrorCause, Iteration, TreeHash};
 
 /// Why a loop was ended without success. The order is that of the exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AbortReason {
     /// All allowed agent runs are used.
-    #[serde(rename = "MAX_ITERATIONS")]
     MaxIterations,
     /// The loop's money is spent.
-    #[serde(rename = "COST_LIMIT")]
     CostLimit,
     /// The day's money is spent.
-    #[serde(rename = "DAILY_BUDGET")]
     DailyBudget,
     /// The loop's time is up.
-    #[serde(rename = "MAX_DURATION")]
     MaxDuration,
     /// Nothing changed for too long.
-    #[serde(rename = "STALL")]
     Stall,
     /// The same failure came too often in a row.
     #[serde(rename = "SAME_ERROR_5X")]
     SameError,
     /// A prohibited file was changed.
-    #[serde(rename = "PROHIBITED_PATH")]
     ProhibitedPath,
     /// The checks were tampered with too often.
-    #[serde(rename = "TAMPERED")]
     Tampered,
     /// The agent needs a person to continue.
-    #[serde(rename = "BLOCKED")]
     Blocked,
     /// Somebody ended it.
-    #[serde(rename = "CANCELLED")]
     Cancelled,
     /// The loop's tokens are used, or as much of a plan's allowance as the user permits.
-    #[serde(rename = "USAGE_LIMIT")]
     UsageLimit,
 }
 
+crate::named!(AbortReason {
+    MaxIterations => "MAX_ITERATIONS", CostLimit => "COST_LIMIT", DailyBudget => "DAILY_BUDGET",
+    MaxDuration => "MAX_DURATION", Stall => "STALL", SameError => "SAME_ERROR_5X", ProhibitedPath => "PROHIBITED_PATH",
+    Tampered => "TAMPERED", Blocked => "BLOCKED", Cancelled => "CANCELLED", UsageLimit => "USAGE_LIMIT"
+});
+
 impl AbortReason {
-    /// All reasons, in the order of their exit codes.
-    pub const ALL: [Self; 11] = [
-        Self::MaxIterations,
-        Self::CostLimit,
-        Self::DailyBudget,
-        Self::MaxDuration,
-        Self::Stall,
-        Self::SameError,
-        Self::ProhibitedPath,
-        Self::Tampered,
-        Self::Blocked,
-        Self::Cancelled,
-        Self::UsageLimit,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MaxIterations => "MAX_ITERATIONS",
-            Self::CostLimit => "COST_LIMIT",
-            Self::DailyBudget => "DAILY_BUDGET",
-            Self::MaxDuration => "MAX_DURATION",
-            Self::Stall => "STALL",
-            Self::SameError => "SAME_ERROR_5X",
-            Self::ProhibitedPath => "PROHIBITED_PATH",
-            Self::Tampered => "TAMPERED",
-            Self::Blocked => "BLOCKED",
-            Self::Cancelled => "CANCELLED",
-            Self::UsageLimit => "USAGE_LIMIT",
-        }
-    }
-
     /// 10 for the first reason, 20 for the last.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         10 + self as u8
-    }
-}
-
-impl fmt::Display for AbortReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
