@@ -105,11 +105,29 @@ pub(crate) async fn begin_as(
     if config.commit {
         Repository::require(&origin, &services.git, &scratch, Need::Commit)?;
     }
+    let mut made = None;
     if config.isolation == Isolation::Worktree {
         let repository = Repository::require(&origin, &services.git, &scratch, Need::Worktree)?;
-        let path = worktree(&services, &repository, loop_id, &origin).await?;
+        let path = worktree(&services, &repository, loop_id, &origin, stops.flag()).await?;
+        made = Some(repository);
         config.origin = Some(std::mem::replace(&mut config.workspace, path.to_string_lossy().into_owned()));
     }
+    let opened = record_start(loop_id, services.clone(), config, stops, (sandbox, guard)).await;
+    if let (Err(_), Some(repository)) = (&opened, made) {
+        // No loop came of it, so nothing else would ever clean up there.
+        discard(&services, &repository, loop_id).await;
+    }
+    opened
+}
+
+/// Takes the workspace, records how it is now, and with that the start of the loop.
+async fn record_start(
+    loop_id: LoopId,
+    services: Services,
+    config: LoopConfig,
+    stops: Stops,
+    (sandbox, guard): (String, Arc<Guard>),
+) -> Result<Opened, Error> {
     let root = PathBuf::from(&config.workspace);
     let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let Site { lock, mut workspace, repository } = site;
@@ -232,12 +250,22 @@ fn checkout(config: &LoopConfig, folder: &LoopFolder) -> Result<Option<Checkout>
     Ok(Some(Checkout::open(&folder.checkout(), &folder.checkout_state())?))
 }
 
+/// Removes the worktree and the branch of a loop that did not begin.
+async fn discard(services: &Services, repository: &Repository, loop_id: LoopId) {
+    let (top, repository) = (services.home.worktree(loop_id), repository.clone());
+    let branch = format!("ralph/{}", loop_id.short());
+    if let Err(error) = blocking(move || Ok(repository.discard_worktree(&top, &branch)?)).await {
+        services.warn(format!("the worktree of a loop that did not begin stays: {}", error.chain()));
+    }
+}
+
 /// Makes the loop's worktree, and gives the folder in it that corresponds to the one the loop was started for.
 async fn worktree(
     services: &Services,
     repository: &Repository,
     loop_id: LoopId,
     origin: &Path,
+    stop: StopFlag,
 ) -> Result<PathBuf, Error> {
     let top = services.home.worktree(loop_id);
     Home::make_private(&services.home.root().join("worktrees"))?;
@@ -247,9 +275,10 @@ async fn worktree(
     };
     let repository = repository.clone();
     blocking(move || {
-        repository.add_worktree(&top, &format!("ralph/{}", loop_id.short()))?;
+        let branch = format!("ralph/{}", loop_id.short());
+        repository.add_worktree(&top, &branch, &stop)?;
         if !folder.is_dir() {
-            repository.remove_worktree(&top)?;
+            repository.discard_worktree(&top, &branch)?;
             let why =
                 "the current commit does not contain this folder, so a worktree would not either: commit it first";
             return Err(Error::file(&folder)(io::Error::other(why)));

@@ -240,7 +240,7 @@ impl Place {
         }
         let has_commit = |repository: &&Repository| repository.head().is_ok_and(|head| head.commit.is_some());
         match self.repository.as_ref().filter(has_commit) {
-            Some(repository) => repository.add_worktree(&path, &branch)?,
+            Some(repository) => repository.add_worktree(&path, &branch, &StopFlag::default())?,
             None => Home::make_private(&path)?,
         }
         let workspace = guard(&self.workspace);
