@@ -32,8 +32,8 @@ mod stops;
 
 pub use ask::{Asking, list_tests};
 pub use crew::{
-    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, PushFiles, RunLoop, begin_crew, is_waiting, read_crew,
-    resume_crew,
+    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, PushFiles, RunLoop, Unpushed, begin_crew, is_waiting,
+    read_crew, resume_crew,
 };
 pub use error::Error;
 pub use home::{Home, LoopFolder};
