@@ -59,6 +59,9 @@ pub enum Error {
     LimitStands { loop_id: LoopId, reason: AbortReason, hint: String },
     #[error("the set-up command `{command}` {ended}; its output is in {log}")]
     SetUp { command: String, ended: String, log: PathBuf },
+    /// A delegation of a crew ended, and nobody else can have its files: its end is not recorded.
+    #[error("the files of a delegation could not be sent, so that its end is not recorded")]
+    Unpushed(#[source] crate::crew::Unpushed),
     #[error("{0} ended without an answer; this is a bug in Ralph")]
     Vanished(&'static str),
 }

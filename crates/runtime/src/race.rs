@@ -19,8 +19,9 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::journaled::{End, Journaled, Listed, head_of, replay};
+use crate::known::read_loop;
 use crate::notify;
-use crate::open::{Opened, Resume, begin_as, read_loop, resume};
+use crate::open::{Opened, Resume, begin_as, resume};
 use crate::requests::Requests;
 use crate::services::Services;
 use crate::stops::{Stopper, Stops, stops};

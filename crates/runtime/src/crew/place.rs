@@ -368,7 +368,7 @@ impl Place {
             root: folder.to_owned(),
             state,
             git: self.services.git.clone(),
-            global_excludes: self.services.global_excludes.clone(),
+            global_excludes: self.services.user_git.excludes.clone(),
             stop: StopFlag::default(),
         };
         let mut theirs = Workspace::open(options)?;

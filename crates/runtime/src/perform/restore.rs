@@ -103,7 +103,7 @@ impl Context {
     ) -> Result<Answer, Error> {
         let (root, git) = (self.root.clone(), self.services.git.clone());
         let scratch = self.services.home.workspace(&root);
-        let author = self.services.author.clone();
+        let author = self.services.user_git.author.clone();
         let committed = self
             .with_workspace(move |ground| {
                 // Looked for again: the agent may have made or removed the repository.
