@@ -16,6 +16,7 @@ pub mod fuzz;
 mod gemini;
 mod git;
 #[cfg(test)]
+#[path = "golden_tests.rs"]
 mod golden;
 mod lines;
 mod mcp_server;

@@ -138,8 +138,9 @@ impl Client {
         self.post(&format!("/api/tasks/{task}/release"), &release, Repeat::Yes, CALL_TIMEOUT).await
     }
 
-    pub async fn set_checkpoint(&self, task: TaskId, report: &CheckpointReport) -> Result<Task> {
-        self.post(&format!("/api/tasks/{task}/checkpoint"), report, Repeat::Yes, CALL_TIMEOUT).await
+    pub async fn set_checkpoint(&self, task: TaskId, report: &CheckpointReport) -> Result<()> {
+        let (path, body) = (format!("/api/tasks/{task}/checkpoint"), Some(self.encode(report)?));
+        self.answer(Method::POST, &path, &[], body, Repeat::Yes, CALL_TIMEOUT).await.map(drop)
     }
 
     /// The newest checkpoint of a task, if there is one.

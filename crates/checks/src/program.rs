@@ -66,25 +66,14 @@ fn similar(program: &str, folders: &[PathBuf]) -> Option<String> {
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().into_string().ok().map(|name| (name, entry.path())))
-        .filter(|(name, path)| is_one_slip(program.as_bytes(), name.as_bytes()) && is_program(path))
+        .filter(|(name, path)| is_one_slip(program, name) && is_program(path))
         .map(|(name, _)| name)
         .min()
 }
 
 /// Whether one text becomes the other by one letter more, one less, one changed, or two neighbours swapped.
-fn is_one_slip(one: &[u8], other: &[u8]) -> bool {
-    let common = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[common..], &other[common..]);
-    match (one, other) {
-        ([], [_]) | ([_], []) => true,
-        ([a, rest @ ..], [b, same @ ..]) => {
-            rest == same
-                || rest == other
-                || one == same
-                || matches!((rest, same), ([c, rest @ ..], [d, same @ ..]) if a == d && b == c && rest == same)
-        }
-        _ => false,
-    }
+fn is_one_slip(one: &str, other: &str) -> bool {
+    strsim::osa_distance(one, other) == 1
 }
 
 #[cfg(test)]

@@ -70,6 +70,6 @@ fn one_slip_is_one_letter() {
         ("crgao", "cargo", false),
         ("go", "cargo", false),
     ] {
-        assert_eq!(is_one_slip(one.as_bytes(), other.as_bytes()), wanted, "{one} {other}");
+        assert_eq!(is_one_slip(one, other), wanted, "{one} {other}");
     }
 }

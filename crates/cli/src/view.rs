@@ -3,6 +3,7 @@
 mod agent_event;
 mod events;
 #[cfg(test)]
+#[path = "view/fixtures_tests.rs"]
 mod fixtures;
 mod line;
 mod lines;

@@ -6,7 +6,7 @@ use ralph_agents::{Kind, Needs, Program, ReportsCost};
 use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Price, PriceList, Rates, Turns};
 
 use super::choose::{Chooser, Layers};
-use super::keys::{distance, meant};
+use super::keys::meant;
 use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
 use super::{Key, Layer};
@@ -338,7 +338,7 @@ const MAX_NAMED: usize = 6;
 /// Models with a price whose names are nearest to this one.
 fn priced_like<'a>(model: &str, prices: &'a PriceList) -> Vec<&'a str> {
     let mut names: Vec<&str> = prices.names().collect();
-    names.sort_by_key(|name| distance(name, model));
+    names.sort_by_key(|name| strsim::levenshtein(name, model));
     names.truncate(MAX_NAMED);
     names
 }

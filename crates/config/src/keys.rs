@@ -1,6 +1,8 @@
 //! Every key of a configuration file, in one table: its name, the flag of the same meaning, what a repository may do
 //! with it, and an example. A key that is not in this table cannot be used: the parser refuses it.
 
+use strsim::levenshtein;
+
 /// What a key may do when it comes from a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
@@ -275,14 +277,14 @@ impl Key {
             let flag = key.flag().filter(|_| prefix.is_empty() && below).map(|flag| (plain(flag), key.name()));
             name.map(|name| (plain(name), name)).into_iter().chain(flag)
         });
-        candidates.min_by_key(|(spelling, _)| distance(spelling, &typed)).map_or("", |(_, name)| name)
+        candidates.min_by_key(|(spelling, _)| levenshtein(spelling, &typed)).map_or("", |(_, name)| name)
     }
 }
 
 /// The one of `names` that was probably meant; none where all of them are quite another word.
 pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Option<&'a str> {
     let typed = plain(typed);
-    let apart = names.into_iter().map(|name| (distance(&plain(name), &typed), name));
+    let apart = names.into_iter().map(|name| (levenshtein(&plain(name), &typed), name));
     apart
         .min_by_key(|(edits, _)| *edits)
         .filter(|(edits, name)| *edits <= 2 && *edits < name.len())
@@ -292,19 +294,4 @@ pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Optio
 /// `maxIterations`, `max-iterations` and `max_iterations` are one spelling.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-}
-
-/// Single-character edits between two words.
-pub(crate) fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, from) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in right.iter().enumerate() {
-            let changed = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[right.len()]
 }

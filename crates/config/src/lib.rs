@@ -9,6 +9,7 @@ mod choose;
 mod effective;
 mod error;
 #[cfg(test)]
+#[path = "fixtures_tests.rs"]
 mod fixtures;
 mod json;
 mod keys;

@@ -10,6 +10,7 @@ mod envelope;
 mod event;
 mod facts;
 #[cfg(test)]
+#[path = "fixtures_tests.rs"]
 mod fixtures;
 mod grade;
 mod machine;

@@ -284,7 +284,7 @@ impl Host {
                         let external_id = Some(result.loop_id.to_string());
                         (ToolOutcome { success, text, summary, external_id, next_step: None }, result.cost)
                     }
-                    Err(why) => (ToolOutcome::error(why), Money::ZERO),
+                    Err(why) => (ToolOutcome::failed(why), Money::ZERO),
                 }
             })
         })

@@ -4,8 +4,6 @@
 //! Reads no environment variable, home directory or terminal: the program passes what it found as [`HostInput`].
 
 pub mod agents;
-mod checkpoint;
-mod claim;
 mod crew;
 pub mod database;
 mod decide;
@@ -22,12 +20,11 @@ mod prepare;
 mod sandbox;
 mod session;
 mod start;
+mod task_files;
 mod tools;
 mod traces;
 mod trial;
 
-pub use checkpoint::Checkpoints;
-pub use claim::{Claim, Claims};
 pub use crew::{CrewEdges, CrewRequest};
 pub use decide::{DecideRequest, Decided};
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
@@ -37,4 +34,5 @@ pub use liveness::Liveness;
 pub use once::OnePass;
 pub use prepare::{existing_folder, workspace};
 pub use start::{Opened, Prepared, RunRequest};
+pub use task_files::{Checkpoints, Claim, Claims, TaskFile, TaskFiles};
 pub use trial::Trial;

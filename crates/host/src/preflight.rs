@@ -48,29 +48,24 @@ pub(crate) fn is_counted(config: &LoopConfig, agent: &AgentSpec, host: &Host) ->
 /// logins that cannot be seen from here, and the user permitted the others.
 pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
     let mut warnings = sandbox_warnings(&config.access(), config.sandbox, host);
-    for agent in config.agents().filter(|agent| reports_cost_late(agent) && !is_counted(config, agent, host)) {
-        let caution = format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name);
+    let mut warn = |caution: String| {
         if !warnings.contains(&caution) {
             warnings.push(caution);
         }
+    };
+    for agent in config.agents().filter(|agent| reports_cost_late(agent) && !is_counted(config, agent, host)) {
+        warn(format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name));
     }
     for agent in config.agents().filter(|agent| config.meter == MeterMode::Auto && !agent.unmetered) {
         let is_ready = host.readiness(agent) == Readiness::Usable;
         if let (true, Route::Beside(why)) = (is_ready, route(agent, &host.once_environment(agent, &config.env))) {
             let name = &agent.name;
-            let caution =
-                format!("{name}: {why}, so its requests do not pass Ralph; its cost is read from its own output");
-            if !warnings.contains(&caution) {
-                warnings.push(caution);
-            }
+            warn(format!("{name}: {why}, so its requests do not pass Ralph; its cost is read from its own output"));
         }
     }
     for agent in config.agents().filter(|agent| host.readiness(agent) == Readiness::NoLogin) {
         let login = advice(agent, Readiness::NoLogin).unwrap_or_default();
-        let caution = format!("{}: no login was found; {login}", agent.name);
-        if !warnings.contains(&caution) {
-            warnings.push(caution);
-        }
+        warn(format!("{}: no login was found; {login}", agent.name));
     }
     warnings
 }
@@ -298,18 +293,11 @@ fn refuse_plugins(config: &LoopConfig, workspace: &Path, home: &Path) -> Result<
 }
 
 fn refuse_broken_globs(config: &LoopConfig) -> Result<(), ConfigError> {
-    let expected: Vec<String> = config
-        .expects
-        .iter()
-        .filter_map(|expectation| match expectation {
-            Expectation::File(glob) => Some(glob.clone()),
-            Expectation::Tool(_)
-            | Expectation::Commit
-            | Expectation::Command(_)
-            | Expectation::CleanTree
-            | Expectation::Checklist(_) => None,
-        })
-        .collect();
+    let expected = config.expects.iter().filter_map(|expectation| match expectation {
+        Expectation::File(glob) => Some(glob.clone()),
+        _ => None,
+    });
+    let expected: Vec<String> = expected.collect();
     let lists = [
         ("prohibited_paths", &config.prohibited_paths),
         ("protected_paths", &config.protected_paths),
@@ -336,11 +324,7 @@ fn refuse_broken_commands(config: &LoopConfig, notify: Option<&str>) -> Result<(
     let setup = config.setup.iter().map(|command| ("setup", command.as_str()));
     let expects = config.expects.iter().filter_map(|expectation| match expectation {
         Expectation::Command(command) => Some(("expects", command.as_str())),
-        Expectation::Tool(_)
-        | Expectation::Commit
-        | Expectation::File(_)
-        | Expectation::CleanTree
-        | Expectation::Checklist(_) => None,
+        _ => None,
     });
     let agents = config.agents().filter_map(|agent| Some(("agent_command", agent.shell_line()?)));
     let notify = notify.map(|command| ("notify.command", command));

@@ -25,4 +25,5 @@ pub use tally::{Rate, Spread};
 pub use write::write;
 
 #[cfg(test)]
+#[path = "testing_tests.rs"]
 mod testing;

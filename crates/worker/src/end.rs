@@ -87,7 +87,7 @@ impl Job<'_> {
             (_, Some(why)) if is_complete => Some(format!("the work is done, but it is not on its branch: {why}")),
             _ => Some(result.headline()),
         };
-        let claim = self.claims.read(self.task().id);
+        let claim = self.claims.read(self.task().id).ok().flatten();
         let message = result.output.as_ref().or(result.last_output.as_ref());
         let summary = claim.as_ref().map(|claim| claim.summary.clone()).or_else(|| message.cloned());
         let mut output = serde_json::json!({

@@ -427,7 +427,7 @@ impl<'a> Job<'a> {
         let (claims, task) = (self.claims.clone(), self.task().id);
         Arc::new(move |run: &AgentRun| {
             let is_done = is_single && run.ended.is_success() && run.faults.is_empty();
-            is_done || claims.read(task).is_some() || find_claim(&run.final_message, &objective, &tag)
+            is_done || matches!(claims.read(task), Ok(Some(_))) || find_claim(&run.final_message, &objective, &tag)
         })
     }
 

@@ -5,7 +5,6 @@
 //! included, is a message with exit code 0.
 
 mod event;
-mod server;
 mod stop;
 mod task;
 

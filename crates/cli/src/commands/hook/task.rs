@@ -2,13 +2,16 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use ralph_api::{CheckpointReport, Client};
 use ralph_host::{Checkpoints, Host};
 use ralph_model::{Checkpoint, CheckpointReason, TaskId};
 
-use super::server;
 use crate::input::{now, variable};
 
+/// How long the server may take: the agent waits for it.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a progress file that a session is given.
 const MAX_PROGRESS: u64 = 16 * 1024;
 
@@ -45,7 +48,7 @@ impl Task {
         let written = Checkpoints::new(folder(usual)).write(&checkpoint);
         let local = written.err().map(|error| format!("the checkpoint could not be written: {error}"));
         let remote = variable("RALPH_SERVER").and_then(|server| {
-            let sent = server::send(&server, variable("RALPH_TOKEN").as_deref(), &checkpoint);
+            let sent = send(server.clone(), variable("RALPH_TOKEN").unwrap_or_default(), &checkpoint);
             sent.err().map(|error| format!("{server} did not take the checkpoint: {error}"))
         });
         match (local, remote) {
@@ -84,6 +87,23 @@ impl Task {
             text.trim_end()
         ))
     }
+}
+
+/// Sends a checkpoint to the server that the task comes from.
+fn send(server: String, token: String, checkpoint: &Checkpoint) -> Result<(), String> {
+    let (task, report) = (checkpoint.task_id, CheckpointReport::from(checkpoint));
+    let sent = async move {
+        let client = Client::new(&server, &token).map_err(|error| error.to_string())?;
+        client.set_checkpoint(task, &report).await.map_err(|error| error.to_string())
+    };
+    // On a thread of its own, which ends with the program: nothing limits how long a name is looked up.
+    let (sender, answer) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        sender.send(runtime.map_err(|error| error.to_string()).and_then(|runtime| runtime.block_on(sent)))
+    });
+    let late = |_| format!("no answer within {} seconds", PATIENCE.as_secs());
+    answer.recv_timeout(PATIENCE).map_err(late)?
 }
 
 fn folder(usual: PathBuf) -> PathBuf {
