@@ -155,7 +155,8 @@ fn cargo(folder: Folder<'_>, findings: &mut Findings) {
 fn go(folder: Folder<'_>, findings: &mut Findings) {
     if folder.has("go.mod") {
         findings.stack(Stack::Go);
-        findings.suggest(Quality::Tests, Stack::Go, "go test ./...", "there is a go.mod");
+        // With -v the output names every test, and not only packages.
+        findings.suggest(Quality::Tests, Stack::Go, "go test -v ./...", "there is a go.mod");
     }
 }
 

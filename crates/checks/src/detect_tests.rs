@@ -68,7 +68,33 @@ fn projects_are_known_by_their_files() {
             &[Stack::Python],
             &["python3 -m unittest discover"],
         ),
-        (&[("go.mod", "module x")], &[Stack::Go], &["go test ./..."]),
+        (
+            &[("test_a.py", "def test_a(): pass"), (".venv/bin/python", ""), (".venv/bin/pytest", "")],
+            &[Stack::Python],
+            &[".venv/bin/pytest"],
+        ),
+        (
+            &[("requirements.txt", "pytest"), ("venv/bin/python", ""), ("venv/bin/pytest", ""), ("uv.lock", "")],
+            &[Stack::Python],
+            &["uv run pytest"],
+        ),
+        (
+            &[("tests/test_a.py", "import unittest"), ("venv/bin/python", "")],
+            &[Stack::Python],
+            &["venv/bin/python -m unittest discover -s tests"],
+        ),
+        (&[("test_a.py", "async def test_a(): pass")], &[Stack::Python], &["pytest"]),
+        (
+            &[("manage.py", "from django.core import management"), ("requirements.txt", "django")],
+            &[Stack::Python],
+            &["python3 manage.py test"],
+        ),
+        (
+            &[("manage.py", "import django"), (".venv/bin/python", ""), ("shop/tests.py", "")],
+            &[Stack::Python],
+            &[".venv/bin/python manage.py test"],
+        ),
+        (&[("go.mod", "module x")], &[Stack::Go], &["go test -v ./..."]),
         (&[("Makefile", "all:\n\tcc a.c\n")], &[Stack::Make], &[]),
         (&[("Makefile", ".PHONY: test\ntest: all\n\t./a\ncheck := 1\n")], &[Stack::Make], &["make test"]),
         (&[("GNUmakefile", "check test:\n\t./a\n")], &[Stack::Make], &["make test", "make check"]),
@@ -84,7 +110,7 @@ fn projects_are_known_by_their_files() {
         (
             &[("package.json", r#"{"scripts":{"lint":"eslint ."}}"#), ("go.mod", "")],
             &[Stack::Go, Stack::Npm],
-            &["go test ./...", "npm run lint"],
+            &["go test -v ./...", "npm run lint"],
         ),
     ];
     for (files, stacks, commands) in table {

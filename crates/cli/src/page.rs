@@ -1,5 +1,6 @@
 //! What a command shows: lines, named fields and tables, laid out for the width of the output they go to.
 
+use ralph_model::Money;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
@@ -177,6 +178,11 @@ fn shortened(text: &str, fits: Fit, width: usize) -> String {
         Fit::Cut => fit(text, width),
         Fit::Left | Fit::Right | Fit::Words => text.to_owned(),
     }
+}
+
+/// What something cost, in a table; a dash where nothing was counted.
+pub(crate) fn cost(amount: Money) -> String {
+    if amount == Money::ZERO { "-".to_owned() } else { amount.to_string() }
 }
 
 /// A cell without a meaning of its own.

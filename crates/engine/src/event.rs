@@ -11,10 +11,11 @@ use ralph_model::{
 use crate::claim::Claim;
 use crate::run::JournalEvent;
 
-/// The version of the events that are written now. A reader refuses newer ones rather than guess.
+/// The newest version of the events. A reader refuses newer ones rather than guess.
 ///
 /// - 4: an end is a typed cause, not a sentence; an agent's claim is recorded when it is observed.
-pub const EVENT_VERSION: u32 = 4;
+/// - 5: a resume can change the limit on the time. Other events are still written as 4, because readers of 4 understand them.
+pub const EVENT_VERSION: u32 = 5;
 
 /// The version of the decisions. A changed decision gets the next number, written into new journals, so that an old
 /// journal replays as it was lived.
@@ -341,6 +342,13 @@ pub enum Event {
 
 impl JournalEvent for Event {
     const VERSION: u32 = EVENT_VERSION;
+
+    fn version(&self) -> u32 {
+        match self {
+            Self::Resumed { limits, .. } if limits.max_duration.is_some() => 5,
+            _ => 4,
+        }
+    }
 }
 
 /// An event that this Ralph cannot read.

@@ -7,9 +7,25 @@ fn a_newer_event_is_refused_rather_than_guessed() {
     let refused = Event::decode(EVENT_VERSION + 1, &text).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the event has version 5, and this Ralph reads up to 4: use a newer Ralph for this run"
+        "the event has version 6, and this Ralph reads up to 5: use a newer Ralph for this run"
     );
     assert!(Event::decode(EVENT_VERSION, &text).is_ok());
+}
+
+/// A reader of version 4 would pass over the limit and stop the loop at the old one.
+#[test]
+fn only_an_event_that_older_readers_would_misread_has_a_newer_version() {
+    let resumed = |max_duration| Event::Resumed {
+        lost: None,
+        limits: Limits { max_duration, max_iterations: Some(20), ..Limits::default() },
+        attempts: Attempt(0),
+        tree: None,
+        rewound: false,
+        settled: Money::ZERO,
+    };
+    assert_eq!(resumed(None).version(), 4);
+    assert_eq!(resumed(Some(Millis::secs(60))).version(), 5);
+    assert_eq!(Event::Faulted { error: "broken".into(), lost: None, stopped: false }.version(), 4);
 }
 
 #[test]

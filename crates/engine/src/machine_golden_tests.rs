@@ -5,8 +5,9 @@ use std::io::Write as _;
 use ralph_model::{AbortReason, AgentRun, LoopConfig, Money, Tripwire, TroubleKind};
 
 use super::*;
+use crate::BEHAVIOUR;
 use crate::fixtures::*;
-use crate::{BEHAVIOUR, EVENT_VERSION};
+use crate::run::JournalEvent as _;
 
 fn completed() -> Scene {
     let mut scene = Scene::start(LoopConfig { commit: true, ratchet: true, ..config() });
@@ -126,7 +127,8 @@ fn every_golden_scene_has_its_journal() {
         ("rewound", rewound()),
     ] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals");
-        let path = format!("{folder}/v{EVENT_VERSION}-b{BEHAVIOUR}-{name}.jsonl");
+        let version = scene.journal.iter().map(|(_, event)| event.version()).max().unwrap();
+        let path = format!("{folder}/v{version}-b{BEHAVIOUR}-{name}.jsonl");
         if std::path::Path::new(&path).is_file() {
             continue;
         }
@@ -150,7 +152,7 @@ fn journal(scene: &Scene) -> String {
     let mut text = format!("{expected}\n");
     for (place, (at, event)) in scene.journal.iter().enumerate() {
         let phase = Loop::replay(scene.journal[..=place].to_vec()).unwrap().phase().name();
-        let line = serde_json::json!({ "at": at, "version": EVENT_VERSION, "phase": phase, "event": event });
+        let line = serde_json::json!({ "at": at, "version": event.version(), "phase": phase, "event": event });
         text.push_str(&format!("{line}\n"));
     }
     text

@@ -8,8 +8,13 @@ use crate::event::DecodeEvent;
 
 /// An event that a journal can hold.
 pub trait JournalEvent: Serialize + DeserializeOwned {
-    /// The version of the events that are written now. A reader refuses newer ones rather than guess.
+    /// The newest version of the events. A reader refuses newer ones rather than guess.
     const VERSION: u32;
+
+    /// The version that this event is written as: the oldest whose readers understand it.
+    fn version(&self) -> u32 {
+        Self::VERSION
+    }
 
     /// The name of the kind, as it stands in the journal.
     fn kind(&self) -> String {

@@ -35,6 +35,15 @@ impl Continuation {
 /// How a loop ended and what to do next, in one line.
 pub fn details(outcome: &Outcome, facts: &Facts, next: Continuation) -> String {
     match outcome {
+        // Passing checks that do not complete a loop are why it stands still.
+        Outcome::Aborted { cause: AbortCause::Stalled { iterations, headline: None } }
+            if let Some(why) = why_open(facts) =>
+        {
+            format!(
+                "the checks pass, but {why}, and {iterations} iterations in a row changed no file; {}",
+                next.plain()
+            )
+        }
         Outcome::Aborted { cause } => aborted(cause, next),
         Outcome::Error { cause } => failed(cause, next),
         Outcome::Completed { verified: false } if facts.has_checks() => {
@@ -47,8 +56,8 @@ pub fn details(outcome: &Outcome, facts: &Facts, next: Continuation) -> String {
 
 fn verified(facts: &Facts) -> String {
     let mut text = format!("all checks passed: {}", facts.config.verification_commands.join("; "));
-    if let Some(Graded { grade, reasons }) = grade::grade(facts) {
-        text.push_str(&format!("; grade {grade}: {}", reasons.join("; ")));
+    if let Some(Graded { grade, .. }) = grade::grade(facts) {
+        text.push_str(&format!("; grade {grade}"));
     }
     if let Some(place) = &facts.pinned_patch {
         text.push_str(&format!("; protected files were restored, the agent's versions are in {place}"));

@@ -205,7 +205,7 @@ impl Host {
         });
         let env = user.env.clone().unwrap_or_default();
         let store = database.store.clone();
-        let mut services = self.services_of(store, &env, std::iter::empty(), &settings, watcher)?;
+        let mut services = self.services_of(store, &env, std::iter::empty(), &settings, watcher, None)?;
         let home = self.user_home();
         let more = writable_paths(user.sandbox_writable.as_deref().unwrap_or_default(), &home, &home)?;
         services.writable.extend(preflight::existing(&more, &home)?.into_iter().map(PathBuf::from));

@@ -11,7 +11,7 @@ use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{
-    AgentSettings, AgentSignals, AgentVariables, CrashPoint, HiddenPaths, Home, Ledger, Services, Watcher,
+    AgentSettings, AgentSignals, AgentVariables, CrashPoint, HiddenPaths, Home, Ledger, Services, UserGit, Watcher,
 };
 use ralph_store::{Machine, StoreHandle};
 use ralph_text::Redactor;
@@ -129,10 +129,10 @@ impl Host {
         settings: &RunSettings,
         watcher: Watcher,
     ) -> Result<Services, Error> {
-        self.services_of(store, &config.env, config.agents(), settings, watcher)
+        self.services_of(store, &config.env, config.agents(), settings, watcher, None)
     }
 
-    /// The same for a run that names the variables and agents that it uses.
+    /// The same for a run that names the variables and agents that it uses. What git knows of the user is asked where it is not given.
     pub(crate) fn services_of<'a>(
         &self,
         store: StoreHandle,
@@ -140,6 +140,7 @@ impl Host {
         agents: impl Iterator<Item = &'a AgentSpec>,
         settings: &RunSettings,
         watcher: Watcher,
+        user_git: Option<UserGit>,
     ) -> Result<Services, Error> {
         let chosen = environment::choose(self.input.variables.iter().cloned(), env);
         if let Some(name) = chosen.absent.first() {
@@ -156,7 +157,7 @@ impl Host {
         let agent_variables = self.agent_variables(named, &self.written_variables());
         let redactor = self.redactor();
         let git = self.git()?;
-        let user = self.user_git(&git);
+        let user_git = user_git.unwrap_or_else(|| self.user_git(&git));
         Ok(Services {
             home: self.home(),
             store,
@@ -164,8 +165,7 @@ impl Host {
             supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
             build_agent: self.build_agent()?,
             redactor,
-            global_excludes: user.excludes,
-            author: user.author,
+            user_git,
             git,
             settings: self.agent_settings(usual),
             kept: self.kept_settings(usual),
@@ -435,11 +435,6 @@ impl Host {
 pub fn this_machine() -> Machine {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
     Machine { host: read("hostname").trim().to_owned(), boot: read("random/boot_id").trim().to_owned() }
-}
-
-struct UserGit {
-    excludes: Option<PathBuf>,
-    author: Option<Author>,
 }
 
 fn value_of(variables: &[(OsString, OsString)], name: &str) -> Option<OsString> {

@@ -5,8 +5,8 @@ use std::path::Path;
 use ralph_config::{Resolved, RunSettings};
 use ralph_model::LoopId;
 use ralph_runtime::{
-    Services, SessionRecord, SessionStep, Stopper, Stops, TurnReport, Watcher, begin_session, cancel_session,
-    continue_session, read_loop,
+    KnownLoop, Services, SessionRecord, SessionStep, Stopper, Stops, TurnReport, Watcher, begin_session,
+    cancel_session, continue_session,
 };
 use ralph_store::StoreHandle;
 
@@ -42,8 +42,8 @@ impl Host {
         watcher: Watcher,
         stops: Stops,
     ) -> Result<SessionStep, Error> {
-        let services = self.session_services(&record, store, watcher).await?;
-        Ok(continue_session(services, record, report, stops).await?)
+        let (services, known) = self.session_services(&record, store, watcher).await?;
+        Ok(continue_session(services, known, record, report, stops).await?)
     }
 
     pub async fn cancel_session(
@@ -54,8 +54,8 @@ impl Host {
         stopper: &Stopper,
         stops: Stops,
     ) -> Result<SessionStep, Error> {
-        let services = self.session_services(&record, store, watcher).await?;
-        Ok(cancel_session(services, record, stopper, stops).await?)
+        let (services, known) = self.session_services(&record, store, watcher).await?;
+        Ok(cancel_session(services, known, record, stopper, stops).await?)
     }
 
     async fn session_services(
@@ -63,10 +63,12 @@ impl Host {
         record: &SessionRecord,
         store: StoreHandle,
         watcher: Watcher,
-    ) -> Result<Services, Error> {
-        let (run, _) = read_loop(&store, record.loop_id).await?;
-        let config = &run.facts().config;
+    ) -> Result<(Services, KnownLoop), Error> {
+        let known = KnownLoop::read(&store, record.loop_id).await?;
+        let config = known.config();
         let settings = RunSettings::new(&self.user_settings()?, Path::new(&config.workspace))?;
-        self.services(store, config, &settings, watcher)
+        let user_git = record.user_git.clone();
+        let services = self.services_of(store, &config.env, config.agents(), &settings, watcher, user_git)?;
+        Ok((services, known))
     }
 }

@@ -14,6 +14,9 @@ pub enum Error {
     CreateLog { path: PathBuf, source: io::Error },
     #[error("could not start the supervisor process {program}: check that the file still exists and can be executed")]
     Reaper { program: PathBuf, source: io::Error },
+    /// No supervisor process took the run.
+    #[error("the supervisor process did not answer ({how}), so the program was not started")]
+    NoReaper { how: String },
     #[error("the supervisor process ended unexpectedly ({how}); the run was ended")]
     ReaperLost { how: String },
     #[error("the supervisor process sent an unexpected message: is the installed program older than the running one?")]
@@ -29,7 +32,7 @@ impl Error {
     /// Whether the program did not run at all.
     pub const fn is_before_start(&self) -> bool {
         match self {
-            Self::CreateLog { .. } | Self::Reaper { .. } | Self::System { .. } => true,
+            Self::CreateLog { .. } | Self::Reaper { .. } | Self::NoReaper { .. } | Self::System { .. } => true,
             Self::Log { .. } | Self::ReaperLost { .. } | Self::Protocol | Self::StillRunning { .. } => false,
         }
     }

@@ -107,11 +107,12 @@ impl Launchers {
             let status = launcher.end().await;
             if !launcher.has_forked.load(Ordering::Relaxed) {
                 self.forget(&launcher);
-                return Err(match status {
-                    Some(status) if status.code().is_some() => Error::ReaperLost { how: status.to_string() },
+                let how = match status {
+                    Some(status) if status.code().is_some() => status.to_string(),
                     // It was ended here, after it had neither answered nor ended by itself.
-                    _ => Error::Protocol,
-                });
+                    _ => error.to_string(),
+                };
+                return Err(Error::NoReaper { how });
             }
             tracing::warn!(%error, "the launcher is gone; starting another");
             lost = Some(launcher);

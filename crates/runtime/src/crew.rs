@@ -44,8 +44,11 @@ pub type RunLoop = Arc<dyn Fn(Value, Money, Stops) -> BoxFuture<'static, (ToolOu
 /// Adds to the tools of a workspace those that reach further.
 pub type ExtendTools = Arc<dyn Fn(ralph_tools::Services) -> ralph_tools::Services + Send + Sync>;
 
-/// Sends the files of a crew to where another machine finds them.
-pub type PushFiles = Arc<dyn Fn(TreeHash) -> BoxFuture<'static, ()> + Send + Sync>;
+/// Sends the files of a crew to where another machine finds them. An error means that they are not there.
+pub type PushFiles = Arc<dyn Fn(TreeHash) -> BoxFuture<'static, Result<(), Unpushed>> + Send + Sync>;
+
+/// Why the files of a crew could not be sent.
+pub type Unpushed = Box<dyn std::error::Error + Send + Sync>;
 
 /// What a crew needs besides the services of every run.
 #[derive(Clone)]
@@ -61,6 +64,7 @@ pub struct CrewParts {
     pub person: Option<AskPerson>,
     pub run_loop: Option<RunLoop>,
     /// Is given the files whenever a delegation ended, before the journal says so: what it says is done is never missing elsewhere.
+    /// Where it fails, the journal does not say so.
     pub push: Option<PushFiles>,
     pub tell: Tell,
 }
@@ -292,7 +296,7 @@ impl OpenedCrew {
         // Ctrl-C between two turns was meant for none of them.
         self.stops.clear();
         self.is_conversation = true;
-        let effects = self.crew.advance(&self.services, CrewEvent::UserSpoke { text }).await?;
+        let effects = self.record(CrewEvent::UserSpoke { text }, None).await?;
         self.effects.extend(effects);
         self.turn().await
     }
@@ -313,22 +317,22 @@ impl OpenedCrew {
                     CrewEffect::StopRunning => self.drain(&mut tasks).await?,
                     CrewEffect::BeginAction { call, key } => {
                         let event = CrewEvent::ActionStarted { call, key };
-                        queue.extend(self.crew.advance(&self.services, event).await?);
+                        queue.extend(self.record(event, None).await?);
                     }
                     effect => {
                         if let Some(event) = self.begin(effect, &mut tasks, &mut requests).await? {
-                            queue.extend(self.crew.advance(&self.services, event).await?);
+                            queue.extend(self.record(event, None).await?);
                         }
                         if let Some(stop) = self.stopped.take() {
                             let event = CrewEvent::StopRequested { stop };
-                            queue.extend(self.crew.advance(&self.services, event).await?);
+                            queue.extend(self.record(event, None).await?);
                         }
                     }
                 }
             }
             if tasks.is_empty() {
                 match self.decided_meanwhile().await? {
-                    Some(event) => queue.extend(self.crew.advance(&self.services, event).await?),
+                    Some(event) => queue.extend(self.record(event, None).await?),
                     None => return Ok(self.result()),
                 }
                 continue;
@@ -528,10 +532,7 @@ impl OpenedCrew {
         let effects = next.step(at, event);
         let ended = |crew: &Crew| crew.delegations().iter().filter(|record| record.result.is_some()).count();
         if let Some(push) = self.parts.push.as_ref().filter(|_| ended(&next) > ended(&self.crew.run)) {
-            match self.tree().await {
-                Ok(tree) => push(tree).await,
-                Err(error) => self.services.warn(format!("the files of the crew were not sent: {}", error.chain())),
-            }
+            push(self.tree().await?).await.map_err(Error::Unpushed)?;
         }
         self.crew.commit(&self.services, encoded, next, Append { settle, ..Append::default() }).await?;
         Ok(effects)

@@ -36,29 +36,32 @@ pub enum Error {
     )]
     SessionRecord { path: PathBuf, why: String },
     /// The folder that the loop worked in is not there: somebody removed it, or the loop lost a race.
-    #[error("{workspace}, where loop {loop_id} worked, no longer exists: `ralph diff {loop_id}` shows what it did")]
+    #[error("{workspace}, where loop {0} worked, no longer exists: `ralph diff {0}` shows what it did", loop_id.short())]
     Gone { loop_id: LoopId, workspace: String },
     #[error("{workspace} does not hold the files that the loop began with")]
     OtherStart { workspace: PathBuf },
-    #[error("loop {loop_id} is running on {host}; wait for it, or stop it with `ralph stop {}`", loop_id.short())]
+    #[error("loop {0} is running on {host}; wait for it, or stop it with `ralph stop {0}`", loop_id.short())]
     Elsewhere { loop_id: LoopId, host: String },
-    #[error("loop {0} is completed: there is nothing to resume")]
+    #[error("loop {} is completed: there is nothing to resume", .0.short())]
     AlreadyComplete(LoopId),
     #[error(
-        "loop {loop_id} runs in a Claude Code session in {workspace}: continue it there, or end it with `ralph stop {}`",
+        "loop {0} runs in a Claude Code session in {workspace}: continue it there, or end it with `ralph stop {0}`",
         loop_id.short()
     )]
     InSession { loop_id: LoopId, workspace: String },
     #[error(
-        "loop {loop_id} ran in a Claude Code session and is over: continue it with another agent, as in `ralph resume {} \
+        "loop {0} ran in a Claude Code session and is over: continue it with another agent, as in `ralph resume {0} \
          --agent claude`, or start a new one in a session with `ralph session start`",
         loop_id.short()
     )]
     SessionOver { loop_id: LoopId },
-    #[error("loop {loop_id} ended with {reason}: {hint}")]
+    #[error("loop {} ended with {reason}: {hint}", loop_id.short())]
     LimitStands { loop_id: LoopId, reason: AbortReason, hint: String },
     #[error("the set-up command `{command}` {ended}; its output is in {log}")]
     SetUp { command: String, ended: String, log: PathBuf },
+    /// A delegation of a crew ended, and nobody else can have its files: its end is not recorded.
+    #[error("the files of a delegation could not be sent, so that its end is not recorded")]
+    Unpushed(#[source] crate::crew::Unpushed),
     #[error("{0} ended without an answer; this is a bug in Ralph")]
     Vanished(&'static str),
 }

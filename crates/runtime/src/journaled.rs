@@ -92,7 +92,7 @@ impl<M: Listed> Journaled<M> {
 }
 
 pub(crate) fn encode<E: JournalEvent>(at: Timestamp, event: &E) -> Result<NewEvent, Error> {
-    Ok(NewEvent { at, version: E::VERSION, kind: event.kind(), payload: event.encode()? })
+    Ok(NewEvent { at, version: event.version(), kind: event.kind(), payload: event.encode()? })
 }
 
 pub(crate) fn head_of(run: RunId, recorded: &[Recorded]) -> Head {

@@ -14,6 +14,7 @@ mod error;
 mod hidden;
 mod home;
 mod journaled;
+mod known;
 mod listing;
 mod live;
 mod moved;
@@ -32,21 +33,22 @@ mod stops;
 
 pub use ask::{Asking, list_tests};
 pub use crew::{
-    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, PushFiles, RunLoop, begin_crew, is_waiting, read_crew,
-    resume_crew,
+    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, PushFiles, RunLoop, Unpushed, begin_crew, is_waiting,
+    read_crew, resume_crew,
 };
 pub use error::Error;
 pub use home::{Home, LoopFolder};
+pub use known::{KnownLoop, read_loop};
 pub use listing::{changed_trees, in_session, listed};
 pub use moved::Moved;
-pub use open::{Opened, Resume, begin, read_loop, resume, rewound_label, take_out_leftovers};
+pub use open::{Opened, Resume, begin, resume, rewound_label, take_out_leftovers};
 pub use perform::{builds_before, disk_size, remove_tree};
 pub use pinned::{Plan, plan};
 pub use proof::verify_run;
 pub use race::{OpenedRace, begin_race, read_race, resume_race};
 pub use services::{
     AgentSettings, AgentSignals, AgentVariables, BuildAgent, Claimed, CrashPoint, HiddenPaths, Ledger, Services,
-    Watcher,
+    UserGit, Watcher,
 };
 pub use session::{NextTurn, SessionRecord, SessionStep, TurnReport, begin_session, cancel_session, continue_session};
 pub use stops::{Stopper, Stops, stops};

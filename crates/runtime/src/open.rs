@@ -14,7 +14,7 @@ use ralph_model::{
     TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
-use ralph_store::{Head, NewRun, Recorded, Seq, Settlement, StoreHandle};
+use ralph_store::{Head, NewRun, Recorded, Seq, Settlement};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
@@ -27,7 +27,8 @@ use crate::attempts::Attempts;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
-use crate::journaled::{End, head_of, replay};
+use crate::journaled::{End, head_of};
+use crate::known::KnownLoop;
 use crate::live::Live;
 use crate::moved::Moved;
 use crate::perform::{Answer, Context, WorkspaceState};
@@ -105,11 +106,29 @@ pub(crate) async fn begin_as(
     if config.commit {
         Repository::require(&origin, &services.git, &scratch, Need::Commit)?;
     }
+    let mut made = None;
     if config.isolation == Isolation::Worktree {
         let repository = Repository::require(&origin, &services.git, &scratch, Need::Worktree)?;
-        let path = worktree(&services, &repository, loop_id, &origin).await?;
+        let path = worktree(&services, &repository, loop_id, &origin, stops.flag()).await?;
+        made = Some(repository);
         config.origin = Some(std::mem::replace(&mut config.workspace, path.to_string_lossy().into_owned()));
     }
+    let opened = record_start(loop_id, services.clone(), config, stops, (sandbox, guard)).await;
+    if let (Err(_), Some(repository)) = (&opened, made) {
+        // No loop came of it, so nothing else would ever clean up there.
+        discard(&services, &repository, loop_id).await;
+    }
+    opened
+}
+
+/// Takes the workspace, records how it is now, and with that the start of the loop.
+async fn record_start(
+    loop_id: LoopId,
+    services: Services,
+    config: LoopConfig,
+    stops: Stops,
+    (sandbox, guard): (String, Arc<Guard>),
+) -> Result<Opened, Error> {
     let root = PathBuf::from(&config.workspace);
     let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let Site { lock, mut workspace, repository } = site;
@@ -232,12 +251,22 @@ fn checkout(config: &LoopConfig, folder: &LoopFolder) -> Result<Option<Checkout>
     Ok(Some(Checkout::open(&folder.checkout(), &folder.checkout_state())?))
 }
 
+/// Removes the worktree and the branch of a loop that did not begin.
+async fn discard(services: &Services, repository: &Repository, loop_id: LoopId) {
+    let (top, repository) = (services.home.worktree(loop_id), repository.clone());
+    let branch = format!("ralph/{}", loop_id.short());
+    if let Err(error) = blocking(move || Ok(repository.discard_worktree(&top, &branch)?)).await {
+        services.warn(format!("the worktree of a loop that did not begin stays: {}", error.chain()));
+    }
+}
+
 /// Makes the loop's worktree, and gives the folder in it that corresponds to the one the loop was started for.
 async fn worktree(
     services: &Services,
     repository: &Repository,
     loop_id: LoopId,
     origin: &Path,
+    stop: StopFlag,
 ) -> Result<PathBuf, Error> {
     let top = services.home.worktree(loop_id);
     Home::make_private(&services.home.root().join("worktrees"))?;
@@ -247,9 +276,10 @@ async fn worktree(
     };
     let repository = repository.clone();
     blocking(move || {
-        repository.add_worktree(&top, &format!("ralph/{}", loop_id.short()))?;
+        let branch = format!("ralph/{}", loop_id.short());
+        repository.add_worktree(&top, &branch, &stop)?;
         if !folder.is_dir() {
-            repository.remove_worktree(&top)?;
+            repository.discard_worktree(&top, &branch)?;
             let why =
                 "the current commit does not contain this folder, so a worktree would not either: commit it first";
             return Err(Error::file(&folder)(io::Error::other(why)));
@@ -265,7 +295,7 @@ async fn worktree(
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
     let Resume { limits, moved } = wanted;
-    let found = Found::find(services, loop_id, moved, stops.flag()).await?;
+    let found = Found::find(services, loop_id, moved, None, stops.flag()).await?;
     if found.run.facts().config.agent.is_in_session() {
         refuse_session(&found, &limits)?;
     }
@@ -277,7 +307,7 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
         (Err(Error::AlreadyComplete(_) | Error::LimitStands { .. }), Some(outcome)) => ResumeMode::Finish(outcome),
         (Err(error), _) => return Err(error),
     };
-    let Reopened { mut context, mut live, as_found, lock } = found.reopen().await?;
+    let Reopened { mut context, mut live, as_found, lock } = found.reopen(Look::Now).await?;
     let effects = match way {
         ResumeMode::Continue => go_on(&context, &mut live, as_found, limits).await?,
         ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
@@ -313,12 +343,18 @@ pub(crate) struct Found {
 pub(crate) struct Reopened {
     pub(crate) context: Context,
     pub(crate) live: Live,
-    pub(crate) as_found: AsFound,
+    pub(crate) as_found: Option<AsFound>,
     pub(crate) lock: Lock,
 }
 
+/// When the workspace is recorded: later is with the end of the agent's run.
+pub(crate) enum Look {
+    Now,
+    Later,
+}
+
 pub(crate) struct AsFound {
-    pub(crate) tree: TreeHash,
+    tree: TreeHash,
     /// The user restored another state than that of the last iteration.
     rewound: bool,
 }
@@ -335,6 +371,7 @@ impl Found {
         services: Services,
         loop_id: LoopId,
         moved: Option<Moved>,
+        known: Option<KnownLoop>,
         stop: StopFlag,
     ) -> Result<Self, Error> {
         let services = services.of_run(loop_id);
@@ -347,8 +384,11 @@ impl Found {
             return Err(Error::Gone { loop_id, workspace: entry.workspace });
         }
         let mut site = Site::take(&services, loop_id, &root, stop).await?;
-        let recorded = services.store.journal(loop_id).await?;
-        let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
+        let KnownLoop { run, recorded } = match known {
+            Some(known) if known.is_newest(&services.store, loop_id).await? => known,
+            _ => KnownLoop::read(&services.store, loop_id).await?,
+        };
+        let head = head_of(loop_id, &recorded);
         site.workspace.set_max_file(run.facts().config.max_file_size);
         Ok(Self { services, loop_id, run, recorded, head, site, moved })
     }
@@ -360,7 +400,7 @@ impl Found {
     }
 
     /// Looks at the workspace and acquires the loop: from here on whatever another process still writes to it is refused.
-    pub(crate) async fn reopen(self) -> Result<Reopened, Error> {
+    pub(crate) async fn reopen(self, look: Look) -> Result<Reopened, Error> {
         let Self { services, loop_id, run, recorded, head, site, moved } = self;
         let folder = services.home.loop_folder(loop_id);
         folder.make()?;
@@ -383,9 +423,14 @@ impl Found {
                 moved.rebuild(&mut workspace, &run_start, &guard, (&asked, &environment), &folders)?;
             }
             workspace.set_start(&run_start.tree)?;
-            let restored = workspace.labelled(loop_id, &rewound_label(seq))?;
-            let rewound = restored.is_some_and(|restored| Some(restored) != last);
-            let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
+            let as_found = match look {
+                Look::Now => {
+                    let restored = workspace.labelled(loop_id, &rewound_label(seq))?;
+                    let rewound = restored.is_some_and(|restored| Some(restored) != last);
+                    Some(AsFound { tree: workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree, rewound })
+                }
+                Look::Later => None,
+            };
             let baseline = Baseline::load(&folders.guard())?;
             let pinned = if run_start.pins.is_empty() {
                 None
@@ -393,7 +438,7 @@ impl Found {
                 Some(Pinned::load(&run_start, &asked, &environment, &folders.pins())?)
             };
             let checkout = checkout(&asked, &folders)?;
-            Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, AsFound { tree, rewound }))
+            Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, as_found))
         })
         .await?;
         let lease = services.store.acquire(loop_id, Some(services.lease_holder())).await?;
@@ -407,7 +452,7 @@ impl Found {
 pub(crate) async fn go_on(
     context: &Context,
     live: &mut Live,
-    as_found: AsFound,
+    as_found: Option<AsFound>,
     limits: Limits,
 ) -> Result<Vec<Effect>, Error> {
     if live.run.outcome().is_some() {
@@ -449,8 +494,8 @@ pub(crate) async fn go_on(
         }
     }
     services.store.clear_stop(live.lease).await?;
-    let AsFound { tree, rewound } = as_found;
-    let resumed = Event::Resumed { lost, limits, attempts: attempts.highest(), tree: Some(tree), rewound, settled };
+    let (tree, rewound) = as_found.map_or((None, false), |found| (Some(found.tree), found.rewound));
+    let resumed = Event::Resumed { lost, limits, attempts: attempts.highest(), tree, rewound, settled };
     live.record(services, Answer { money, ..resumed.into() }).await
 }
 
@@ -463,12 +508,6 @@ async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
     let undo = undo_commits(live.run.facts().start.head.as_deref());
     let hint = format!("commit {commit} has {path}, which is prohibited; remove it from the history first: {undo}");
     Err(Error::LimitStands { loop_id: live.lease.run, reason: AbortReason::ProhibitedPath, hint })
-}
-
-pub async fn read_loop(store: &StoreHandle, loop_id: LoopId) -> Result<(Loop, Head), Error> {
-    let recorded = store.journal(loop_id).await?;
-    let head = head_of(loop_id, &recorded);
-    Ok((replay(loop_id, recorded)?, head))
 }
 
 /// A loop that would end at once for the same reason is not worth a start; what would help is said.
@@ -546,13 +585,13 @@ impl Site {
             root: root.to_owned(),
             state: state.clone(),
             git: services.git.clone(),
-            global_excludes: services.global_excludes.clone(),
+            global_excludes: services.user_git.excludes.clone(),
             stop,
         };
         let mut workspace = Workspace::open(options)?;
         take_out(services, &mut workspace, root)?;
         let repository = Repository::find(root, &services.git, &state)
-            .map(|repository| repository.with_global_excludes(services.global_excludes.clone()));
+            .map(|repository| repository.with_global_excludes(services.user_git.excludes.clone()));
         Ok(Self { lock, workspace, repository })
     }
 }

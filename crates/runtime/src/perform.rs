@@ -35,13 +35,13 @@ use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 use crate::services::Services;
-use crate::settings_snapshot::{SettingsSnapshot, Tree};
+use crate::settings_snapshot::Tree;
 pub use builds::{builds_before, disk_size};
 pub(crate) use checks::Before;
 pub(crate) use gateway::Wire;
 pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};
-use settings::Runs;
+use settings::{Runs, Steering};
 pub(crate) use tripwire::Claimed;
 
 /// Files that one warning names.
@@ -76,8 +76,7 @@ pub(crate) struct Context {
     pub(crate) read_until: Mutex<ralph_agents::Offsets>,
     /// Settings of agents that cannot be put back, and files that are too large, as far as the user knows of them.
     told: Mutex<BTreeSet<String>>,
-    /// What steers the user's own git, as it was last found.
-    steering: Mutex<Arc<SettingsSnapshot>>,
+    steering: Mutex<Steering>,
 }
 
 /// What is read and put back in the workspace, one at a time.

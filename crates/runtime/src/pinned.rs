@@ -29,6 +29,7 @@ use crate::home::Home;
 
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
+const LEFT_ALONE: &str = "left-alone.json";
 
 /// Changed files that are read for what they show, and bytes of each.
 const MAX_READ: usize = 500;
@@ -50,6 +51,8 @@ pub(crate) struct Pinned {
     listings: Vec<TestListing>,
     /// The files of a tree that checks only read.
     left_alone: Option<(TreeHash, BTreeSet<String>)>,
+    /// The tree for which the next process of the loop finds them.
+    kept: Option<TreeHash>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -213,6 +216,7 @@ impl Pinned {
             disk,
             listings: asked.listings.clone(),
             left_alone: None,
+            kept: None,
         })
     }
 
@@ -225,6 +229,10 @@ impl Pinned {
     ) -> Result<Self, Error> {
         let path = folder.join(FOUND);
         let mut found: Found = serde_json::from_slice(&std::fs::read(&path).map_err(Error::file(&path))?)?;
+        // One that cannot be read is found anew.
+        let left_alone = std::fs::read(folder.join(LEFT_ALONE)).ok();
+        let left_alone: Option<(TreeHash, BTreeSet<String>)> =
+            left_alone.and_then(|bytes| serde_json::from_slice(&bytes).ok()).flatten();
         let disk = Disk::new(Path::new(&config.workspace), &search_path(environment));
         if config.sandbox != Sandboxing::Off {
             // An agent cannot write them: a tool that differs was upgraded by the user.
@@ -241,8 +249,19 @@ impl Pinned {
             allowed: config.allowed_test_changes.clone(),
             disk,
             listings: start.listings.clone(),
-            left_alone: None,
+            kept: left_alone.as_ref().map(|(tree, _)| tree.clone()),
+            left_alone,
         })
+    }
+
+    /// Keeps for the next process of the loop what takes long to find.
+    pub(crate) fn keep(&mut self, folder: &Path) -> Result<(), Error> {
+        let tree = self.left_alone.as_ref().map(|(tree, _)| tree.clone());
+        if tree != self.kept {
+            Home::write_private(&folder.join(LEFT_ALONE), &serde_json::to_vec(&self.left_alone)?)?;
+            self.kept = tree;
+        }
+        Ok(())
     }
 
     pub(crate) fn list(&self) -> &[Pin] {

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
 
 use ralph_engine::text::{self, Continuation};
 use ralph_engine::{
@@ -17,11 +19,15 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::journaled::{End, Journaled, Listed, head_of, replay};
+use crate::known::read_loop;
 use crate::notify;
-use crate::open::{Opened, Resume, begin_as, read_loop, resume};
+use crate::open::{Opened, Resume, begin_as, resume};
 use crate::requests::Requests;
 use crate::services::Services;
 use crate::stops::{Stopper, Stops, stops};
+
+/// How often a request to stop is looked for while candidates begin.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Listed for RaceRun {
     const FINISHED: &'static str = "raceFinished";
@@ -96,7 +102,18 @@ pub async fn begin_race(
     // One after the other: they share a repository.
     for (number, (candidate, own)) in candidates.iter().zip(configs).enumerate() {
         let (stopper, own_stops) = self::stops();
-        match begin_as(candidate.run, tagged(&services, number), own, own_stops).await {
+        let mut beginning = pin!(begin_as(candidate.run, tagged(&services, number), own, own_stops));
+        let begun = loop {
+            tokio::select! {
+                begun = &mut beginning => break begun,
+                () = tokio::time::sleep(STOP_POLL_INTERVAL) => {
+                    if stops.flag().is_requested() {
+                        stopper.stop(StopWhen::Now, StopBy::Signal);
+                    }
+                }
+            }
+        };
+        match begun {
             Ok(ready) => _ = opened.insert(candidate.run, (ready, stopper)),
             Err(error) => {
                 withdraw(&services, &mut race, opened, &error).await;

@@ -13,6 +13,7 @@ use ralph_store::{LeaseHolder, Machine, RunEntry, StoreHandle};
 use ralph_text::Redactor;
 use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::error::Error;
@@ -72,6 +73,15 @@ pub enum Ledger {
     LeftAlone,
 }
 
+/// What git knows of the user. Kept for the hooks of a session, which are too short to ask git again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserGit {
+    /// The user's own file of ignored paths.
+    pub excludes: Option<PathBuf>,
+    /// Who commits are by; none leaves it to the repository's own configuration.
+    pub author: Option<Author>,
+}
+
 /// What every loop needs from outside.
 #[derive(Clone)]
 pub struct Services {
@@ -83,9 +93,7 @@ pub struct Services {
     /// What must not be written down.
     pub redactor: Arc<Redactor>,
     pub git: PathBuf,
-    pub global_excludes: Option<PathBuf>,
-    /// Who commits are by; none leaves it to the repository's own configuration.
-    pub author: Option<Author>,
+    pub user_git: UserGit,
     pub environment: Vec<(OsString, OsString)>,
     /// What an agent finds there besides: its own key, and its own documented variables.
     pub agent_variables: AgentVariables,

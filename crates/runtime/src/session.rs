@@ -23,10 +23,11 @@ use uuid::Uuid;
 use crate::drive::{Driver, Pause};
 use crate::error::Error;
 use crate::home::Home;
-use crate::open::{Found, Opened, Reopened, begin_as, go_on};
-use crate::perform::{SessionPass, Task, Turn};
+use crate::known::KnownLoop;
+use crate::open::{Found, Look, Opened, Reopened, begin_as, go_on};
+use crate::perform::{SessionPass, Task, Turn, WorkspaceState};
 use crate::project;
-use crate::services::Services;
+use crate::services::{Services, UserGit};
 use crate::stops::{Stopper, Stops};
 
 /// The loop that lives in a session in a workspace. Hooks read it without opening the store.
@@ -51,6 +52,9 @@ pub struct SessionRecord {
     /// How far the records of the session were read.
     #[serde(default)]
     offsets: Offsets,
+    /// What git knew of the user when the loop began.
+    #[serde(default)]
+    pub user_git: Option<UserGit>,
 }
 
 impl SessionRecord {
@@ -65,6 +69,7 @@ impl SessionRecord {
             blocks: 0,
             head: None,
             offsets: Offsets::new(),
+            user_git: None,
         }
     }
 
@@ -219,7 +224,8 @@ pub async fn begin_session(
     if let Some(session) = &session {
         SessionRecord::refuse_second(&services, session).await?;
     }
-    let record = SessionRecord { session, ..SessionRecord::new(loop_id, &config, (services.now)()) };
+    let user_git = Some(services.user_git.clone());
+    let record = SessionRecord { session, user_git, ..SessionRecord::new(loop_id, &config, (services.now)()) };
     let opened = begin_as(loop_id, services, config, stops).await?;
     record.save(&opened.driver.context.services.home)?;
     Ok((loop_id, advance(opened, record).await?))
@@ -231,11 +237,12 @@ pub async fn begin_session(
 /// When the loop cannot be opened or its journal cannot be written; the next hook continues it.
 pub async fn continue_session(
     services: Services,
+    known: KnownLoop,
     record: SessionRecord,
     report: TurnReport,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
-    let found = Found::find(services, record.loop_id, None, stops.flag()).await?;
+    let found = Found::find(services, record.loop_id, None, Some(known), stops.flag()).await?;
     if found.run.outcome().is_some() && found.is_certified().await? {
         SessionRecord::remove(&found.services.home, &record.workspace, record.loop_id);
         return Ok(SessionStep::Gone);
@@ -251,11 +258,12 @@ pub async fn continue_session(
 
 pub async fn cancel_session(
     services: Services,
+    known: KnownLoop,
     record: SessionRecord,
     stopper: &Stopper,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
-    let found = Found::find(services, record.loop_id, None, stops.flag()).await?;
+    let found = Found::find(services, record.loop_id, None, Some(known), stops.flag()).await?;
     if found.run.outcome().is_none() && !matches!(found.run.phase(), Phase::Working(_)) {
         // A hook died on the way: whatever it was about is begun again and cut short.
         stopper.stop(StopWhen::Now, StopBy::Request);
@@ -267,7 +275,8 @@ pub async fn cancel_session(
 /// Answers the agent's run that is under way. Where none is, a hook died on its way to the next one, and the loop goes on from
 /// there: what the agent did since is checked with the rest.
 async fn answer(found: Found, record: &SessionRecord, turn: Turn, stops: Stops) -> Result<Opened, Error> {
-    let Reopened { context, mut live, as_found, lock } = found.reopen().await?;
+    let look = if matches!(found.run.phase(), Phase::Working(_)) { Look::Later } else { Look::Now };
+    let Reopened { context, mut live, as_found, lock } = found.reopen(look).await?;
     let facts = live.run.facts();
     let (attempt, reserved, unmetered) = match live.run.phase() {
         Phase::Working(working) => (working.attempt, working.reserved, working.unmetered),
@@ -284,7 +293,7 @@ async fn answer(found: Found, record: &SessionRecord, turn: Turn, stops: Stops) 
         iteration: facts.last_iteration().map_or(Iteration(1), |record| record.iteration),
         attempt,
         agent: facts.config.agent.clone(),
-        before: facts.last_iteration().map_or(as_found.tree, |record| record.before.clone()),
+        before: facts.last_iteration().map_or_else(|| facts.start.tree.clone(), |record| record.before.clone()),
         head: record.head.clone(),
         budget: (!unmetered).then_some(reserved),
         turn,
@@ -315,6 +324,10 @@ async fn advance(opened: Opened, mut record: SessionRecord) -> Result<SessionSte
             let safe = context.services.redactor.text(&prompt);
             Home::write_private(&context.folder.prompt(iteration), safe.as_bytes())?;
             Home::write_private(&context.folder.marker(attempt), b"")?;
+            let pins = context.folder.pins();
+            let keep =
+                move |ground: &mut WorkspaceState| ground.pinned.as_mut().map_or(Ok(()), |pinned| pinned.keep(&pins));
+            context.with_workspace(keep).await?;
             let head = context.on_repository(|repository| repository.head().ok()).await?.flatten();
             let runs = driver.live.run.facts().iterations.iter().rev().find_map(|record| record.run.as_ref());
             let has_called = runs.is_some_and(|run| !run.evidence.is_empty());

@@ -12,9 +12,12 @@ use ralph_testkit::postgres::Cluster;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use uuid::Uuid;
 
-const FEW: u32 = 10_000;
+/// Tasks that are created one after the other, and as many at once.
+const FEW: u32 = 5_000;
 const MANY: u32 = 1_000_000;
 const CLAIMS: u32 = 500;
+/// Clients that create tasks at the same time.
+const CLIENTS: u32 = 50;
 
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
@@ -46,7 +49,26 @@ async fn measure(database: &Database, raw: Raw) -> Result {
     }
     let each = |millis: f64| millis / f64::from(FEW);
     println!("  create: {:.3} ms, {:.3} ms CPU of this process", each(millis(begun)), each(cpu()? - used));
-    let few = claims(board, FEW).await?;
+    let (begun, used) = (Instant::now(), cpu()?);
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..CLIENTS {
+        let (board, new) = (database.board.clone(), new.clone());
+        clients.spawn(async move {
+            for _ in 0..FEW / CLIENTS {
+                board.create_task(TaskId::from_uuid(Uuid::now_v7()), &new, None, Timestamp(1)).await?;
+            }
+            Ok::<_, ralph_store::Error>(())
+        });
+    }
+    for ended in clients.join_all().await {
+        ended?;
+    }
+    println!(
+        "  by {CLIENTS} at once: {:.3} ms, {:.3} ms CPU of this process",
+        each(millis(begun)),
+        each(cpu()? - used)
+    );
+    let few = claims(board, 2 * FEW).await?;
     fill(&raw).await?;
     let many = claims(board, MANY).await?;
     println!("  ratio of the medians: {:.2}", many / few);
@@ -125,6 +147,8 @@ async fn fill(raw: &Raw) -> Result {
         }
     }
     println!("  filled in {:.1} s", millis(begun) / 1000.0);
+    // The thread of that connection ends by then, and its time no longer counts among those of this process.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     Ok(())
 }
 

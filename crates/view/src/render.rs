@@ -128,7 +128,9 @@ pub fn delta_line(state: &RunState, delta: &Delta) -> Option<String> {
         Delta::BaselineFinished { verdict } => {
             format!("before the first iteration: {} passing, {} failing", verdict.passing, verdict.failing)
         }
-        Delta::IterationStarted { iteration, agent } => format!("iteration {iteration}/{max}: {agent} works; {money}"),
+        Delta::IterationStarted { iteration, agent } => {
+            format!("iteration {iteration}/{max}: running {agent}; {money}")
+        }
         Delta::AgentFinished { iteration } => {
             format!("iteration {}/{max}: the agent is done, checks run; {money}", iteration.iteration)
         }

@@ -11,7 +11,7 @@ use ralph_crew::{Approve, CrewResult, Decision, Question, StreamEvent};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{CrewEdges, CrewRequest, RunRequest};
 use ralph_model::{RunId, TaskId};
-use ralph_runtime::{AskPerson, CrewLimits, PushFiles, read_crew, stops};
+use ralph_runtime::{AskPerson, CrewLimits, PushFiles, Unpushed, read_crew, stops};
 use ralph_store::{ApprovalStatus, Database};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, mpsc};
@@ -23,6 +23,8 @@ use crate::lease::Interruption;
 use crate::place::Place;
 use crate::report::WorkerEvent;
 
+/// How long a worker that stops still tries to push the files of a delegation.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a question that waits is looked at.
 const ANSWER_INTERVAL: Duration = Duration::from_secs(1);
 /// How long it waits.
@@ -43,7 +45,7 @@ impl Job<'_> {
         let place = Arc::new(Mutex::new(place));
         let (stopper, requests) = stops();
         let (told, mut lines) = mpsc::unbounded_channel();
-        let push = self.push_to_branch(Arc::clone(&place), told.clone());
+        let push = self.push_to_branch(Arc::clone(&place));
         let edges = CrewEdges {
             tell: Arc::new(move |event| {
                 line(&event).into_iter().for_each(|line| _ = told.send(line));
@@ -109,7 +111,7 @@ impl Job<'_> {
             }
             None => {
                 let tree = opened.tree().await?;
-                let pushed = place.lock().await.push(&tree, &self.commit_message()).await;
+                let pushed = place.lock().await.push_with_retries(&tree, &self.commit_message()).await;
                 let result = opened.close().await?;
                 self.conclude_crew(result, &place, pushed.err().map(|error| error.to_string())).await
             }
@@ -148,20 +150,26 @@ impl Job<'_> {
     }
 
     /// Makes the files of a crew the newest commit of the branch.
-    fn push_to_branch(&self, place: Arc<Mutex<Place>>, told: mpsc::UnboundedSender<String>) -> PushFiles {
+    fn push_to_branch(&self, place: Arc<Mutex<Place>>) -> PushFiles {
         let (message, interrupt) = (self.commit_message(), self.interrupt.subscribe());
         Arc::new(move |tree| {
-            let (place, told, message) = (Arc::clone(&place), told.clone(), message.clone());
-            let mut interrupt = interrupt.clone();
+            let (place, message, mut interrupt) = (Arc::clone(&place), message.clone(), interrupt.clone());
             Box::pin(async move {
                 let mut place = place.lock().await;
-                let pushed = tokio::select! {
-                    pushed = place.push(&tree, &message) => pushed,
-                    // A remote that is slow does not keep a task from being cancelled.
-                    _ = next(&mut interrupt) => return,
+                let given_up = async {
+                    let why = next(&mut interrupt).await;
+                    if why == Interruption::Stopping {
+                        tokio::time::sleep(STOP_TIMEOUT).await;
+                    }
+                    why
                 };
-                if let Err(error) = pushed {
-                    let _ = told.send(bounded(&error.to_string()));
+                tokio::select! {
+                    pushed = place.push_with_retries(&tree, &message) => pushed.map(drop).map_err(Unpushed::from),
+                    why = given_up => match why {
+                        // Nobody continues a cancelled task, and a slow remote does not keep it from being cancelled.
+                        Interruption::Cancelled => Ok(()),
+                        Interruption::Lost | Interruption::Stopping => Err("the worker stopped before it could".into()),
+                    },
                 }
             })
         })

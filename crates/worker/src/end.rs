@@ -17,7 +17,7 @@ use crate::report::WorkerEvent;
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the end of a task is reported to a server that is away.
 const MAX_REPORTS: u32 = 300;
-/// How often a task is claimed while its repository cannot be reached, before it fails.
+/// How often a task is claimed while its repository cannot be reached or written to, before it fails.
 const MAX_FETCHES: u64 = 20;
 /// Bytes of the longest output and of the longest reason.
 const MAX_OUTPUT: usize = 48 * 1024;
@@ -57,15 +57,18 @@ impl Job<'_> {
                 self.worker.tell(WorkerEvent::Warning { task: Some(task), message: error.to_string() });
                 return self.release().await;
             }
-            Err(error @ Error::Remote { .. }) if epoch < MAX_FETCHES => {
+            Err(error) if error.is_remote_away() && epoch < MAX_FETCHES => {
                 self.worker.tell(WorkerEvent::Warning { task: Some(task), message: error.to_string() });
                 self.wait_for_remote().await;
                 return self.release().await;
             }
-            Err(error) => Completion {
-                failure_reason: Some(bounded(&reason(&error), MAX_REASON)),
-                ..Completion::new(epoch, TaskStatus::Failed)
-            },
+            Err(error) => {
+                is_kept = matches!(error, Error::Runtime(ralph_runtime::Error::Unpushed(_)));
+                Completion {
+                    failure_reason: Some(bounded(&reason(&error), MAX_REASON)),
+                    ..Completion::new(epoch, TaskStatus::Failed)
+                }
+            }
         };
         if self.complete(&completion).await && !is_kept {
             place::clear(&self.worker.host, task).await;

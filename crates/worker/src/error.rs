@@ -31,6 +31,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a remote is away, and may be back later.
+    pub(crate) fn is_remote_away(&self) -> bool {
+        match self {
+            Self::Remote { .. } => true,
+            Self::Runtime(ralph_runtime::Error::Unpushed(why)) => {
+                why.downcast_ref::<Self>().is_some_and(Self::is_remote_away)
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }

@@ -31,6 +31,10 @@ const START_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a process on this machine is waited for that still has the files of the task: a worker that lost it and ends.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// How long a push that is under way and the last one may still take when the worker was asked to end. What an iteration came to
+/// was pushed when its agent ended; the rest stays here, and the next worker on this machine pushes it.
+const PUSH_TIMEOUT: Duration = Duration::from_millis(300);
+const LAST_PUSH_TIMEOUT: Duration = Duration::from_millis(1700);
 
 pub(crate) struct Job<'a> {
     pub(crate) worker: &'a Worker,
@@ -205,11 +209,29 @@ impl<'a> Job<'a> {
                 }
             }
         };
-        let (ended, ()) = tokio::join!(driving, publisher.follow(publishing));
+        let (ended, _) = tokio::join!(driving, self.unless_stopping(PUSH_TIMEOUT, publisher.follow(publishing)));
         let result = Box::new(ended?.result);
         let (run, _) = read_loop(&self.store, result.loop_id).await?;
-        let unpushed = publisher.finish(run.facts()).await.err().map(|error| error.to_string());
+        let Some(pushed) = self.unless_stopping(LAST_PUSH_TIMEOUT, publisher.finish(run.facts())).await else {
+            return Ok(Ended::Interrupted(Interruption::Stopping));
+        };
+        let unpushed = pushed.err().map(|error| error.to_string());
         Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
+    }
+
+    /// Carries out what pushes. A remote that hangs does not keep a worker that is asked to end; none then.
+    async fn unless_stopping<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let mut interruption = self.interrupt.subscribe();
+        let stopping = async {
+            // A sender is in `self`.
+            let _ = interruption.wait_for(|why| *why == Some(Interruption::Stopping)).await;
+            tokio::time::sleep(time).await;
+        };
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = stopping => None,
+        }
     }
 
     fn observe(&self, update: Update, steps: &mpsc::UnboundedSender<Step>) {
@@ -253,7 +275,10 @@ impl<'a> Job<'a> {
         let is_here = place.has(&tree).await;
         let mut publisher = Publisher::new(self.worker, &self.work, self.lease, Arc::clone(&self.store), id, place);
         let unpushed = match is_here || publisher.has_pushed(&tree) {
-            true => publisher.finish(run.facts()).await.err().map(|error| error.to_string()),
+            true => match self.unless_stopping(LAST_PUSH_TIMEOUT, publisher.finish(run.facts())).await {
+                Some(pushed) => pushed.err().map(|error| error.to_string()),
+                None => return Ok(Ended::Interrupted(Interruption::Stopping)),
+            },
             false => Some("the machine that has the last state of the work is gone".to_owned()),
         };
         Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })

@@ -30,6 +30,9 @@ use crate::git::{Git, of_remote, shown};
 /// How often a cache that another task fetches is looked at.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The waits between the tries to push work that has to be on the branch.
+const PUSH_DELAYS: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
+
 /// How often a folder that is still written to is removed.
 const MAX_TRIES: u32 = 200;
 
@@ -215,11 +218,26 @@ impl Place {
             .args(["push", "--quiet", &expected, "--end-of-options", &self.source.remote])
             .arg(format!("{commit}:{reference}"))
             .run(&format!("push {} to {}", self.branch, shown(&self.source.remote)))
-            .await?;
+            .await
+            .map_err(of_remote)?;
         self.parent.clone_from(&commit);
         self.tip = Some(commit);
         self.pushed = Some(tree.clone());
         Ok(true)
+    }
+
+    /// As [`Place::push`], several times where it fails: the remote may be away for a moment.
+    pub(crate) async fn push_with_retries(&mut self, tree: &TreeHash, message: &str) -> Result<bool, Error> {
+        for delay in PUSH_DELAYS {
+            match self.push(tree, message).await {
+                Err(error) if !matches!(error, Error::Secrets(_)) => {
+                    tracing::warn!(%error, branch = self.branch, "a push is tried again");
+                    tokio::time::sleep(delay).await;
+                }
+                pushed => return pushed,
+            }
+        }
+        self.push(tree, message).await
     }
 
     /// The difference between two trees of the loop, as a patch.

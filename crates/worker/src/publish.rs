@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ralph_api::{Client, ProgressReport, Work};
 use ralph_engine::Facts;
@@ -18,8 +17,6 @@ use crate::place::Place;
 use crate::report::WorkerEvent;
 use crate::worker::Worker;
 
-/// The waits between the tries to push the last state of the work.
-const PUSH_DELAYS: [u64; 4] = [200, 1000, 3000, 0];
 /// The longest line of progress.
 const MAX_MESSAGE: usize = 1000;
 
@@ -74,7 +71,8 @@ impl<'a> Publisher<'a> {
             match step {
                 Step::Progress { counted, cost, message } => self.report(counted, cost, &message).await,
                 Step::Tree { iteration, before, tree, is_decided } => {
-                    if let Err(error) = self.push(iteration, &tree).await {
+                    let message = self.commit_message(iteration);
+                    if let Err(error) = self.place.push(&tree, &message).await {
                         if matches!(error, Error::Secrets(_)) && !self.is_warned {
                             self.send(None, None, &error.to_string()).await;
                         }
@@ -109,25 +107,17 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    async fn push(&mut self, iteration: Iteration, tree: &TreeHash) -> Result<(), Error> {
+    fn commit_message(&self, iteration: Iteration) -> String {
         let subject: String = self.task.task.lines().next().unwrap_or_default().chars().take(60).collect();
-        let message = format!("{subject} (iteration {iteration})\n\nRalph task {}, loop {}\n", self.task.id, self.run);
-        self.place.push(tree, &message).await.map(drop)
+        format!("{subject} (iteration {iteration})\n\nRalph task {}, loop {}\n", self.task.id, self.run)
     }
 
     /// Makes the last state of the work the newest commit of the branch, and sends what was not sent yet.
     pub(crate) async fn finish(&mut self, facts: &Facts) -> Result<(), Error> {
         let (start, tree) = (&facts.start.tree, &facts.tree);
         let iteration = facts.last_iteration().map_or(Iteration(0), |last| last.iteration);
-        let mut delays = PUSH_DELAYS.iter();
-        let pushed = loop {
-            let pushed = self.push(iteration, tree).await;
-            match (&pushed, delays.next()) {
-                (Err(Error::Secrets(_)), _) => break pushed,
-                (Err(_), Some(delay)) if *delay > 0 => tokio::time::sleep(Duration::from_millis(*delay)).await,
-                _ => break pushed,
-            }
-        };
+        let message = self.commit_message(iteration);
+        let pushed = self.place.push_with_retries(tree, &message).await.map(drop);
         if let Err(error) = self.record_patch(Iteration(0), start, tree).await {
             self.warn(&error.to_string());
         }

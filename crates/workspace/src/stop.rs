@@ -39,6 +39,11 @@ impl StopFlag {
         self.requested.load(Ordering::Relaxed)
     }
 
+    /// The same request, for steps whose end is worth nothing: they end at once.
+    pub(crate) fn at_once(&self) -> Self {
+        Self { grace: Duration::ZERO, ..self.clone() }
+    }
+
     pub(crate) fn step(&self) -> Poll {
         Poll { flag: self.clone(), heard: OnceLock::new() }
     }

@@ -18,7 +18,7 @@ use crate::place::{Permissions, Place};
 use crate::quote::{quote, unquote};
 use crate::rules::Outside;
 use crate::scan::{Directory, Known, MARKER_ID, Scan, load_cache, save_cache};
-use crate::stamp::Instant;
+use crate::stamp::{Instant, Stamp};
 use crate::store::{Batch, Durability, Store, Written, make_private_folder};
 use crate::tracked::Tracked;
 use crate::{Error, Placement, StopFlag};
@@ -106,7 +106,7 @@ impl Workspace {
         };
         let mut tracked = Tracked::default();
         if let Some(repository) = &repository {
-            for path in index_paths(&git, repository, &root, &state) {
+            for path in index_paths(&git, repository, &root, &state, &store) {
                 tracked.add(&path);
             }
         }
@@ -192,8 +192,12 @@ impl Workspace {
     /// Meant for the loop's start, so that an agent cannot hide a file by ignoring it; again after a resume.
     pub fn set_start(&mut self, tree: &TreeHash) -> Result<(), Error> {
         let tree = Id::parse(&tree.0)?;
-        for path in self.paths(&tree)? {
-            self.tracked.add(&path);
+        if self.scanned == Some(tree) {
+            self.directory.paths().iter().for_each(|path| self.tracked.add(path));
+        } else {
+            // The next process of the loop asks for the same tree, and reading it takes as long as a scan.
+            let listed = self.store.remembered("ralph-start", &tree.hex(), || Ok(self.paths(&tree)?.join(&0)))?;
+            listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).for_each(|path| self.tracked.add(path));
         }
         // What the last scan saw is that very tree: nothing in it is decided otherwise now.
         self.relist |= self.scanned != Some(tree);
@@ -410,7 +414,8 @@ impl Workspace {
         scan.own_state = self.own_state;
         scan.max_file = self.max_file;
         let tree = scan.run(&mut self.directory)?;
-        self.unsaved |= scan.read > 0 || self.scanned != Some(tree);
+        // A first scan that read no file found all of them in the cache.
+        self.unsaved |= scan.read > 0 || self.scanned.is_some_and(|scanned| scanned != tree);
         tracing::debug!(tree = tree.hex(), read = scan.read, elapsed = ?started.elapsed(), "workspace scanned");
         self.reliable = scan.reliable;
         self.large.extend(scan.large);
@@ -490,8 +495,9 @@ fn check_label(label: &str) -> Result<(), Error> {
 
 /// The files that the user's index tracks, relative to the workspace. Read from a copy through a throwaway git directory,
 /// so that nothing of the repository's configuration is even read. Where that fails nothing is tracked but ignored.
-fn index_paths(git: &Git, repository: &GitDir, root: &Path, scratch: &Path) -> Vec<Vec<u8>> {
-    let listed = Shadow::make(scratch, repository).and_then(|shadow| {
+fn index_paths(git: &Git, repository: &GitDir, root: &Path, scratch: &Path, store: &Store) -> Vec<Vec<u8>> {
+    let list = || {
+        let shadow = Shadow::make(scratch, repository)?;
         if !shadow.has_index() {
             return Ok(Vec::new());
         }
@@ -500,7 +506,13 @@ fn index_paths(git: &Git, repository: &GitDir, root: &Path, scratch: &Path) -> V
             .current_dir(&repository.top)
             .args(["ls-files", "-z", "--cached"])
             .output("list the files of the index")
-    });
+    };
+    let now = Instant::now();
+    let stamp = rustix::fs::stat(repository.git_dir.join("index")).ok().map(|found| Stamp::of(&found));
+    let listed = match stamp.filter(|stamp| !stamp.is_racy(now)) {
+        Some(stamp) => store.remembered("ralph-index", &format!("{stamp:?}"), list),
+        None => list(),
+    };
     let prefix = repository.prefix_of(root);
     let listed = listed.inspect_err(|error| tracing::warn!(%error, "the index of the repository could not be read"));
     let paths = listed.unwrap_or_default();

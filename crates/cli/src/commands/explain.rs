@@ -160,12 +160,12 @@ fn text(config: &LoopConfig, plan: &Plan, listings: &[TestListing], sandbox: &st
 pub(crate) fn said(listing: &TestListing) -> String {
     let runner = listing.runner;
     if listing.command.is_empty() {
-        return format!("{runner} cannot be asked for its tests: its configuration and its documented defaults count");
+        return format!("{runner} cannot list its tests: its configuration and its defaults say what is protected");
     }
     if !listing.failed.is_empty() {
         let (why, command) = (&listing.failed, &listing.command);
         return format!(
-            "{runner} did not say which tests there are ({why}), asked with `{command}`: its configuration and its documented defaults count"
+            "{runner} did not list its tests (`{command}`: {why}): its configuration and its defaults say what is protected"
         );
     }
     let names = match listing.count() {
@@ -177,7 +177,7 @@ pub(crate) fn said(listing: &TestListing) -> String {
         files.push("…");
     }
     let number = counted(listing.tests.len(), "file", "files");
-    format!("{runner} says: {names}{number} ({})", files.join(", "))
+    format!("{runner} lists {names}{number} ({})", files.join(", "))
 }
 
 /// The width of the names at the left.

@@ -57,9 +57,9 @@ fn the_text_names_checks_pins_and_what_is_not_pinned() {
         "sandbox     landlock v7 (files)",
         "**/*.snap may change",
         "note        main.rs is named",
-        "pytest says: 2 tests in 2 files (checks/a.py, checks/b.py)",
-        "jest did not say which tests there are (exit code 1), asked with `jest --listTests`",
-        "unittest cannot be asked",
+        "pytest lists 2 tests in 2 files (checks/a.py, checks/b.py)",
+        "jest did not list its tests (`jest --listTests`: exit code 1)",
+        "unittest cannot list its tests",
         "No agent and no check was started",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");

@@ -24,7 +24,7 @@ use crate::style::{is_dumb, of_status};
 use crate::view::{Events, Live, Mode};
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
-const TIMEOUT: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_millis(1400);
 
 /// Signals that are closer together are one press: no finger is that quick.
 const ECHO: Duration = Duration::from_millis(100);
@@ -110,6 +110,7 @@ async fn follow(
     let store = around.store().await?;
     let (stopper, stops) = stops();
     let (asked, was_asked) = watch::channel(None);
+    let asked_by = was_asked.clone();
     let listening = tokio::spawn(listen(stopper, asked));
     let mut opened_as = None;
     let opened = tokio::select! {
@@ -124,6 +125,11 @@ async fn follow(
         Ok(opened) => {
             opened_as = opened.loop_id();
             opened.run().await.map_err(ralph_host::Error::from)
+        }
+        Err(ralph_host::Error::Runtime(Error::Workspace(ralph_workspace::Error::Stopped))) => {
+            live.close();
+            let by = asked_by.borrow().unwrap_or(StopBy::Signal);
+            return stopped_before(by, args, screen);
         }
         Err(error) => Err(error),
     };
@@ -326,7 +332,7 @@ fn tell(
         for (number, candidate) in ended.race.iter().enumerate() {
             page.line(standing(number + 1, candidate, winner));
         }
-        if !ended.race.is_empty() {
+        if !ended.race.is_empty() && ended.result.cost > Money::ZERO {
             page.line(format!("  the race cost {} in all", ended.result.cost));
         }
         if let Some(winner) = winner {
@@ -347,16 +353,20 @@ fn standing(number: usize, candidate: &CandidateView, winner: Option<&CandidateV
         (false, Some(winner)) if *status == RunStatus::Aborted => format!("lost against {}", winner.loop_id.short()),
         (false, _) => status.name().to_owned(),
     };
-    let cost = dollars(*cost);
     let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
-    format!("  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
+    format!("  candidate {number} ({agent}), loop {}: {mark}, {iterations}{}", loop_id.short(), spent(*cost))
+}
+
+/// What was spent, after a comma; nothing where nothing was counted.
+fn spent(cost: Money) -> String {
+    if cost == Money::ZERO { String::new() } else { format!(", {}", dollars(cost)) }
 }
 
 pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> Page {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
-    let cost = dollars(cost);
-    let mut lines = vec![format!("  loop {short}: {iterations}, {cost}, {}", result.duration)];
+    let mut lines: Vec<String> = result.grade_reasons.iter().map(|reason| format!("  - {reason}")).collect();
+    lines.push(format!("  loop {short}: {iterations}{}, {}", spent(cost), result.duration));
     if result.false_claims > 0 {
         lines.push(format!("  false claims: {}", result.false_claims));
     }

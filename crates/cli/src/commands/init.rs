@@ -143,7 +143,7 @@ fn file(detection: &Detection) -> String {
         "#:schema {SCHEMA}\n\
          # Ralph's configuration for this repository. `ralph run --help` explains the options.\n\
          # Each user must approve this file once: `ralph trust`.\n\n\
-         # What decides whether the work is done. It has to fail until it is.\n",
+         # The check: it fails now, and passes when the work is done.\n",
     );
     match detection.suggestions.split_first() {
         Some((best, others)) => {
@@ -163,7 +163,7 @@ fn file(detection: &Detection) -> String {
     text.push_str(
         "\n# Paths that no agent may change, besides the usual ones (src/auth, src/payments, migrations, .env).\n\
          # prohibited_paths = [\"infra/**\"]\n\
-         \n# Who works: a program that reads its prompt from standard input.\n\
+         \n# An agent of your own: any program that reads its prompt from standard input. `ralph agents` lists the others.\n\
          # agent = \"helper\"\n\
          # [agents.helper]\n\
          # command = \"./my-agent\"\n",
@@ -207,8 +207,8 @@ fn report(path: &Path, detection: &Detection, listings: &[TestListing], next: &s
         Some(best) => Line::raw(format!("Found {}: `{}` ({})", best.stack.name(), best.command, best.why)),
         None => Line::styled("Found no way to verify this project: name one as verification_command", WARN),
     });
-    for listing in listings.iter().filter(|listing| !listing.command.is_empty()) {
-        page.line(format!("Protected while it decides: {}", said(listing)));
+    for listing in listings.iter().filter(|listing| !listing.tests.is_empty()) {
+        page.line(format!("Protected from the agent: {}", said(listing)));
     }
     page.line(format!("Wrote {}, approved for you", path.display()));
     page.line(Line::from(vec![Span::raw("Next: "), Span::styled(next.to_owned(), TITLE)]));

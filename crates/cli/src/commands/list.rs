@@ -7,7 +7,7 @@ use ratatui_core::text::Span;
 
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
-use crate::page::{Fit, Table, cell};
+use crate::page::{Fit, Table, cell, cost};
 use crate::screen::Screen;
 use crate::style::{fit, of_status};
 use ralph_host::{Host, Liveness};
@@ -117,5 +117,5 @@ fn table(entries: &[ListEntry]) -> Table {
 fn row(entry: &ListEntry, name: String, about: String) -> [Span<'static>; 6] {
     let state = Span::styled(entry.state(), of_status(entry.status, entry.verified));
     let age = now().since(entry.started_at).to_string();
-    [cell(name), state, cell(entry.iterations.to_string()), cell(entry.cost.to_string()), cell(age), cell(about)]
+    [cell(name), state, cell(entry.iterations.to_string()), cell(cost(entry.cost)), cell(age), cell(about)]
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::civil::Date;
-use ralph_model::{ConfigError, Timestamp};
+use ralph_model::{ConfigError, Money, Timestamp};
 use ralph_report::{Group, Record, Spread, Summary, day_start, read, write};
 use ralph_text::Redactor;
 use ralph_view::{CrewsView, GroupView, ReportView, SpreadView};
@@ -14,7 +14,7 @@ use crate::args::ReportArgs;
 use crate::input::now;
 use crate::page::Page;
 use crate::screen::Screen;
-use crate::style::{TITLE, WARN};
+use crate::style::{PLAIN, TITLE, WARN};
 use ralph_config::metrics_path;
 use ralph_host::Host;
 
@@ -64,8 +64,20 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     let mut page = Page::default();
     let loops = if summary.loops == 1 { "loop" } else { "loops" };
     page.line(Line::styled(format!("{} finished {loops} {period}", summary.loops), TITLE));
-    page.line(format!("  {}", report.display()));
-    page.line(format!("  {}", chart.display()));
+    if summary.loops > 0 {
+        page.field("completed", &format!("{}, {} of them verified", summary.completed, summary.verified), PLAIN);
+        let reasons: Vec<String> = summary.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        if !reasons.is_empty() {
+            page.field("aborted", &reasons.join(", "), PLAIN);
+        }
+        if summary.errors > 0 {
+            page.field("errors", &summary.errors.to_string(), PLAIN);
+        }
+        let cost = Money::from_micros(i64::try_from(summary.cost_micros.total).unwrap_or(i64::MAX));
+        page.field("cost", &cost.to_string(), PLAIN);
+    }
+    page.field("report", &report.display().to_string(), PLAIN);
+    page.field("chart", &chart.display().to_string(), PLAIN);
     if summary.crews.loops > 0 {
         let (crews, answered) = (summary.crews.loops, summary.crews.completed);
         let crews =

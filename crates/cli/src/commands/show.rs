@@ -12,7 +12,7 @@ use ratatui_core::text::{Line, Span};
 use super::list::of_race;
 use crate::args::ShowArgs;
 use crate::journal::{chosen, view};
-use crate::page::{Fit, Page, Table, cell};
+use crate::page::{Fit, Page, Table, cell, cost};
 use crate::screen::Screen;
 use crate::style::{BAD, GOOD, PLAIN, QUIET, TITLE, of_status};
 use ralph_host::Host;
@@ -119,7 +119,7 @@ fn race_as_text(race: &RaceRunView) -> Page {
             cell(one.short.clone()),
             Span::styled(one.state(), of_status(one.status, one.verified)),
             cell(one.iterations.to_string()),
-            cell(one.cost.to_string()),
+            cell(cost(one.cost)),
             cell(one.agent.clone()),
             cell(format!("{}{gone}", one.workspace)),
         ]);
@@ -222,7 +222,7 @@ fn row(record: &IterationView) -> [Span<'static>; 9] {
         cell(found.map_or_else(String::new, |verdict| verdict.passing.to_string())),
         cell(found.map_or_else(String::new, failing)),
         cell(record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string())),
-        cell(record.cost.to_string()),
+        cell(cost(record.cost)),
         cell(match record.ended_at {
             // How long a pass worked that died with Ralph is unknown.
             Some(_) if record.worked > Millis(0) => record.worked.to_string(),

@@ -48,7 +48,9 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
             let (passing, failing) = (verdict.passing, verdict.failing);
             lasting(PLAIN, format!("before the first iteration: {passing} passing, {failing} failing; {meaning}"))
         }
-        Delta::IterationStarted { iteration, agent } => passing(BUSY, format!("iteration {iteration}: {agent} works")),
+        Delta::IterationStarted { iteration, agent } => {
+            passing(BUSY, format!("iteration {iteration}: running {agent}"))
+        }
         Delta::AgentFinished { iteration } => {
             let run = iteration.run.as_ref()?;
             let style = if run.ended.is_success() && run.faults.is_empty() { PLAIN } else { WARN };

@@ -78,7 +78,7 @@ fn candidates_are_named_once_and_what_holds_for_all_is_said_once() {
     [2] agent-2, loop 099a8057
     [1] before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
     [2] before the first iteration: 1 passing, 1 failing; passing checks will complete the loop
-    [2] iteration 1: agent-2 works
+    [2] iteration 1: running agent-2
     [2] iteration 1: agent done after 10ms, 0 files changed, $0.0041
     [2] iteration 1: 5 passing, 4 failing, $0.0041 spent
     stopping after the iterations that run; Ctrl-C once more stops now

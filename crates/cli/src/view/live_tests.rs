@@ -68,7 +68,7 @@ fn plain_lines_are_one_for_each_change_but_chatter() {
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
     sandbox: landlock
     before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
-    iteration 1: helper works
+    iteration 1: running helper
       | I look around.
       > Bash: ls
     iteration 1: agent done after 10ms, 0 files changed, $0.70

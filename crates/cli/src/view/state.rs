@@ -206,7 +206,7 @@ impl View {
         let doing = match (&self.doing, self.agent_took) {
             _ if self.is_over() => "ended".to_owned(),
             (Doing::Agent { since }, _) => {
-                format!("{} works, {}{}", self.run.agent, figures(now.since(*since), self.running), self.pace)
+                format!("running {}, {}{}", self.run.agent, figures(now.since(*since), self.running), self.pace)
             }
             (Doing::Check { .. }, Some((took, cost))) => format!("checks; agent: {}", figures(took, cost)),
             (Doing::Check { .. }, None) => "checks".to_owned(),

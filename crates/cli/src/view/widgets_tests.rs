@@ -45,14 +45,14 @@ fn shown(view: &View, width: usize) -> String {
 fn how_fast_the_model_service_answers_is_shown() {
     let pace = Progress::Request { first_byte_ms: Some(840), tokens_per_second: Some(92) };
     let seen = shown(&view(&[opened("x"), baseline(2, 7), started(), pace.into()]), 80);
-    assert!(seen.contains("works, 1m 22s, first token after 0.8 s, 92 tokens/s"), "{seen}");
+    assert!(seen.contains(", 1m 22s, first token after 0.8 s, 92 tokens/s"), "{seen}");
 }
 
 #[test]
 fn a_working_loop_at_three_widths() {
     insta::assert_snapshot!(shown(&working(), 40), @"
     ralph 099a8057  Fix the failing…  1m 42s
-    iteration  3/10  helper works, 42.3s
+    iteration  3/10  running helper, 42.3s
     failing    █▅▂  7 → 4 → 1
     diff       iteration 2: nothing changed
     cost       ███░░░░░░░░░░  $1.25 of $5.00
@@ -61,7 +61,7 @@ fn a_working_loop_at_three_widths() {
     ");
     insta::assert_snapshot!(shown(&working(), 80), @"
     ralph 099a8057  Fix the failing tests in src/utils                        1m 42s
-    iteration  3/10  helper works, 42.3s
+    iteration  3/10  running helper, 42.3s
     failing    █▅▂  7 → 4 → 1
     diff       iteration 2: nothing changed
     cost       ███████░░░░░░░░░░░░░░░░░░░░░░░  $1.25 of $5.00
@@ -70,7 +70,7 @@ fn a_working_loop_at_three_widths() {
     ");
     insta::assert_snapshot!(shown(&working(), 120), @"
     ralph 099a8057  Fix the failing tests in src/utils                                                                1m 42s
-    iteration  3/10  helper works, 42.3s
+    iteration  3/10  running helper, 42.3s
     failing    █▅▂  7 → 4 → 1
     diff       iteration 2: nothing changed
     cost       ███████░░░░░░░░░░░░░░░░░░░░░░░  $1.25 of $5.00

@@ -181,3 +181,12 @@ pub fn is_long() -> bool {
 pub fn micros(value: &serde_json::Value) -> i64 {
     (value.as_f64().unwrap_or_else(|| panic!("{value} is no amount")) * 1e6).round() as i64
 }
+
+/// Writes a program that can be executed.
+#[track_caller]
+pub fn write_program(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

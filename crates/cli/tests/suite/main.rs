@@ -26,6 +26,7 @@ mod interrupt;
 mod journals;
 mod lock;
 mod money;
+mod stops;
 mod survivors;
 
 // Agents of several kinds, and several agents.

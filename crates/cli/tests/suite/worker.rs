@@ -244,6 +244,37 @@ fn a_worker_that_is_asked_to_end_releases_its_tasks() {
     assert_eq!((&task["status"], &task["runId"]), (&"completed".into(), &run), "{task:#}");
 }
 
+/// A remote that takes a push and does not answer.
+#[test]
+fn a_worker_that_is_asked_to_end_does_not_wait_for_its_remote() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let (path, address) = remote(&repo);
+    let signs = machine.folder("signs");
+    let (begun, go) = (signs.join("begun"), signs.join("go"));
+    let hook = path.join("hooks/pre-receive");
+    let script = format!("#!/bin/sh\n: > {}\nwhile [ ! -e {} ]; do sleep 0.1; done\n", begun.display(), go.display());
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let agent = diligent(&machine);
+    let id =
+        fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "4", "--repo", &address]);
+    let worker = machine.start(&fleet, &agent, &[]);
+    wait_for_file(&begun);
+    let asked = Instant::now();
+    signal(&worker, Signal::TERM);
+    Ended::of(worker).ok();
+    eprintln!("ended {:?} after SIGTERM", asked.elapsed());
+    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+    let task = fleet.task(&id);
+    assert_eq!(task["status"], "unassigned", "{task:#}");
+    // The next worker pushes what this one could not.
+    std::fs::write(go, "").unwrap();
+    machine.drain(&fleet, &agent, &[]);
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&"completed".into(), &true.into()), "{task:#}");
+    assert_eq!(git(&path, &["show", &format!("ralph/{id}:done.txt")]), "x");
+}
+
 #[test]
 fn a_cancelled_task_is_stopped_and_the_worker_continues() {
     let scene = Waiting::new();

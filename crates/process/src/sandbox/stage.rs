@@ -1,5 +1,4 @@
-//! Starts a program through the stage that confines it. Runs in the reaper, which forks the stage before it has other threads and
-//! starts it before one of them waits for children.
+//! Starts a program through the stage that confines it. Runs in the reaper, which has one thread and forks the stage.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -29,10 +28,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// As much as is read of what bubblewrap has to say.
 const MAX_WORDS: u64 = 2048;
 
-/// What follows from a request before the threads of its reaper start.
+/// Who goes on from here with a request.
 pub(crate) enum Begun {
-    /// Nothing confines the program.
-    Unconfined,
     /// This is the reaper, with the stage of the program.
     Reaper(Stage),
     /// This is the stage, which was forked, with its socket.
@@ -42,19 +39,19 @@ pub(crate) enum Begun {
 /// Starts the stage of a request and gives it everything that the program gets. The reaper may have one thread only. Gives why that was
 /// impossible; then nothing of the stage is left either.
 pub(crate) fn begin(request: &mut Request, outputs: &[OwnedFd; 3], bridge: Option<&OwnedFd>) -> Result<Begun, String> {
-    let Some(jail) = request.jail.as_ref().filter(|_| !request.program.is_empty()) else {
-        return Ok(Begun::Unconfined);
-    };
-    let jail = plan::plan(jail).map_err(|error| unconfined(&error.to_string()))?;
-    let begun = match &jail.bubblewrap {
+    if request.program.is_empty() {
+        return Err("no program was given".into());
+    }
+    let jail = request.jail.as_ref().map(plan::plan).transpose().map_err(|error| unconfined(&error.to_string()))?;
+    let begun = match jail.as_ref().filter(|jail| jail.bubblewrap.is_some()) {
         None => Stage::fork().map_err(told),
-        Some(_) => begin_inside(request, &jail, outputs, bridge).map(Begun::Reaper),
+        Some(jail) => begin_inside(request, jail, outputs, bridge).map(Begun::Reaper).map_err(|why| {
+            end_all();
+            unconfined(&why)
+        }),
     };
-    request.jail = Some(jail);
-    begun.map_err(|why| {
-        end_all();
-        unconfined(&why)
-    })
+    request.jail = jail;
+    begun
 }
 
 /// bubblewrap has to know the paths before it can start a stage, and can only execute it.
@@ -98,8 +95,10 @@ impl Stage {
     /// Lets it become the program once it is confined. Gives the program's number, or why it does not run; then nothing of the stage
     /// is left either.
     pub(crate) fn start(mut self) -> Result<i32, String> {
-        let confined = self.confined().map_err(|why| unconfined(&why));
-        let started = confined.and_then(|pid| self.executed().map(|()| pid));
+        let started = match self.bubblewrap {
+            None => self.executed().map(|()| self.child.pid.as_raw_nonzero().get()),
+            Some(_) => self.released().and_then(|pid| self.executed().map(|()| pid)),
+        };
         if started.is_err() {
             end_all();
         }
@@ -163,13 +162,18 @@ impl Stage {
         }
     }
 
-    /// Lets the confined stage become the program, and waits until it has. Gives why it cannot.
+    /// Lets the stage inside bubblewrap become the program once it is confined. Gives its number.
+    fn released(&mut self) -> Result<i32, String> {
+        let pid = self.confined().map_err(|why| unconfined(&why))?;
+        // It would report the death of the program in words of its own. Without it the program is a child of the reaper.
+        self.child.end().map_err(|error| unconfined(&told(error)))?;
+        self.socket.write_all(&GO).map_err(|error| unconfined(&self.failed(&error)))?;
+        Ok(pid)
+    }
+
+    /// Waits until the stage has become the program. Gives why it cannot.
     fn executed(&mut self) -> Result<(), String> {
-        if self.bubblewrap.is_some() {
-            // It would report the death of the program in words of its own. Without it the program is a child of the reaper.
-            self.child.end().map_err(|error| unconfined(&told(error)))?;
-        }
-        match self.socket.write_all(&GO).and_then(|()| self.report()) {
+        match self.report() {
             // Executing the program closed the last other end.
             Ok(None) => Ok(()),
             Ok(Some(Report::NotStarted { why })) => Err(why),
@@ -279,7 +283,7 @@ fn end_all() {
     }
 }
 
-fn unconfined(why: &str) -> String {
+pub(super) fn unconfined(why: &str) -> String {
     format!("the sandbox could not be set up: {why}")
 }
 

@@ -162,19 +162,20 @@ async fn run_under(program: &str, arguments: &[&str]) -> Result<Finished, Error>
 #[tokio::test]
 async fn a_reaper_that_just_ends_is_an_error() {
     let error = run_under("/bin/true", &[]).await.unwrap_err();
-    assert!(matches!(&error, Error::ReaperLost { how } if how.contains('0')), "{error:?}");
+    assert!(matches!(&error, Error::NoReaper { how } if how.contains('0')), "{error:?}");
+    assert!(error.is_before_start(), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_reaper_that_speaks_another_language_is_an_error() {
     let error = run_under("/bin/sh", &["-c", "exec cat >&0"]).await.unwrap_err();
-    assert!(matches!(error, Error::Protocol), "{error:?}");
+    assert!(matches!(error, Error::NoReaper { .. }) && error.is_before_start(), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_reaper_that_says_nothing_is_given_up() {
     let error = run_under("/bin/sleep", &["1000"]).await.unwrap_err();
-    assert!(matches!(error, Error::Protocol), "{error:?}");
+    assert!(matches!(error, Error::NoReaper { .. }) && error.is_before_start(), "{error:?}");
 }
 
 #[tokio::test]

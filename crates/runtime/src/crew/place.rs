@@ -240,7 +240,7 @@ impl Place {
         }
         let has_commit = |repository: &&Repository| repository.head().is_ok_and(|head| head.commit.is_some());
         match self.repository.as_ref().filter(has_commit) {
-            Some(repository) => repository.add_worktree(&path, &branch)?,
+            Some(repository) => repository.add_worktree(&path, &branch, &StopFlag::default())?,
             None => Home::make_private(&path)?,
         }
         let workspace = guard(&self.workspace);
@@ -368,7 +368,7 @@ impl Place {
             root: folder.to_owned(),
             state,
             git: self.services.git.clone(),
-            global_excludes: self.services.global_excludes.clone(),
+            global_excludes: self.services.user_git.excludes.clone(),
             stop: StopFlag::default(),
         };
         let mut theirs = Workspace::open(options)?;

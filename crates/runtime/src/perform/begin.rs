@@ -37,6 +37,9 @@ impl Context {
     ) -> Result<Answer, Error> {
         let Beginning { iteration, attempt, pause, wait, reserve } = beginning;
         let refused = |refusal| Ok(Answer::from(Event::IterationRefused { attempt, refusal }));
+        if wait.is_some() || pause.as_std() > RECENT {
+            self.release_repository().await;
+        }
         let rest = async {
             // A timer that is over at once still waits for the next millisecond.
             if pause > Millis(0) {

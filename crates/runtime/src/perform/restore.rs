@@ -1,5 +1,7 @@
 //! Puts files back, or commits them: everything that changes the workspace on the loop's own account.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ralph_engine::Event;
 use ralph_model::{Attempt, TreeHash, Verify, Violation};
 
@@ -21,7 +23,8 @@ impl Context {
             .with_workspace(move |ground| {
                 let changed = ground.workspace.guard_restore(&ground.guard, &ground.baseline, &patch)?;
                 // What was changed in the workspace is in the patch: another version of it would keep git from applying that.
-                let is_new = |violation: &&Violation| changed.iter().all(|known| known.path != violation.path);
+                let known: BTreeSet<&str> = changed.iter().map(|violation| violation.path.as_str()).collect();
+                let is_new = |violation: &&Violation| !known.contains(violation.path.as_str());
                 let only: Vec<Violation> = committed.iter().filter(is_new).cloned().collect();
                 if let Some(repository) = &repository {
                     ground.commits.keep(repository, &only, &patch)?;
@@ -100,7 +103,7 @@ impl Context {
     ) -> Result<Answer, Error> {
         let (root, git) = (self.root.clone(), self.services.git.clone());
         let scratch = self.services.home.workspace(&root);
-        let author = self.services.author.clone();
+        let author = self.services.user_git.author.clone();
         let committed = self
             .with_workspace(move |ground| {
                 // Looked for again: the agent may have made or removed the repository.
@@ -122,13 +125,14 @@ impl Context {
 }
 
 /// What was changed in the workspace together with what was committed, sorted by path.
-pub(super) fn with_committed(mut changed: Vec<Violation>, committed: Vec<Violation>) -> Vec<Violation> {
+pub(super) fn with_committed(changed: Vec<Violation>, committed: Vec<Violation>) -> Vec<Violation> {
+    let mut all: BTreeMap<String, Violation> =
+        changed.into_iter().map(|violation| (violation.path.clone(), violation)).collect();
     for violation in committed {
-        match changed.iter_mut().find(|known| known.path == violation.path) {
+        match all.get_mut(&violation.path) {
             Some(known) => known.commit = violation.commit,
-            None => changed.push(violation),
+            None => drop(all.insert(violation.path.clone(), violation)),
         }
     }
-    changed.sort_by(|left, right| left.path.cmp(&right.path));
-    changed
+    all.into_values().collect()
 }

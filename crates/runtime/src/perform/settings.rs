@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use ralph_model::{AgentSpec, Attempt, Sandboxing};
 
@@ -22,6 +22,30 @@ pub(super) enum Runs {
     /// An agent, which may outlive a Ralph that dies.
     Agent,
     Checks,
+}
+
+/// What steers the user's own git, from one agent to the next.
+#[derive(Default)]
+pub(super) struct Steering {
+    /// As it was last found.
+    known: Arc<SettingsSnapshot>,
+    /// Its copy on disk, which stays there until a rest or the end of the loop.
+    shared: Option<Shared>,
+}
+
+impl Steering {
+    fn release(&mut self) -> Result<(), Error> {
+        self.shared.take().map_or(Ok(()), Shared::release)
+    }
+}
+
+/// However the loop ends: a copy without an owner would be put back over what the user changes later.
+impl Drop for Steering {
+    fn drop(&mut self) {
+        if let Err(error) = self.release() {
+            tracing::warn!(error = error.chain(), "the copy of the repository's settings could not be removed");
+        }
+    }
 }
 
 #[derive(Default)]
@@ -97,27 +121,45 @@ impl Context {
         let (home, folder) = (self.services.home.clone(), self.folder.settings(attempt).join("git"));
         // Worktrees share most of it: a loop in another one must not take a change for the original.
         let is_shared = runs == Runs::Agent || !links.is_empty();
-        let known = Arc::clone(&*self.steering.lock().unwrap_or_else(PoisonError::into_inner));
+        let (known, held) = {
+            let mut kept = self.steering();
+            (Arc::clone(&kept.known), is_shared.then(|| kept.shared.take()).flatten())
+        };
         let taken = tokio::task::spawn_blocking(move || {
-            let kept = home.kept_settings_of(&steering);
-            let (shared, steering) = match is_shared {
-                true => {
-                    let (shared, found) = Shared::enter(&kept, &steering, &folder.join("before"), &known)?;
+            let (kept, before) = (home.kept_settings_of(&steering), folder.join("before"));
+            let (shared, steering) = match held {
+                Some(shared) if shared.is_in(&kept) => {
+                    let found = shared.again(&steering, &before, &known)?;
                     (Some(shared), found.kept)
                 }
-                false => (None, SettingsSnapshot::take_again(&steering, &known)),
+                held if is_shared => {
+                    held.map_or(Ok(()), Shared::release)?;
+                    let (shared, found) = Shared::enter(&kept, &steering, &before, &known)?;
+                    (Some(shared), found.kept)
+                }
+                _ => (None, Arc::new(SettingsSnapshot::take_again(&steering, &known))),
             };
             let folders = repository.folders().into_iter().map(|folder| (folder.clone(), identity(&folder))).collect();
-            Ok::<_, Error>(RepositoryGuard {
-                folders,
-                shared,
-                steering: Arc::new(steering),
-                links: SettingsSnapshot::take(&links),
-            })
+            Ok::<_, Error>(RepositoryGuard { folders, shared, steering, links: SettingsSnapshot::take(&links) })
         });
         let guard = taken.await.map_err(|_| LOST_TASK)??;
-        *self.steering.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&guard.steering);
+        if guard.shared.is_some() {
+            self.steering().known = Arc::clone(&guard.steering);
+        }
         Ok(guard)
+    }
+
+    fn steering(&self) -> MutexGuard<'_, Steering> {
+        self.steering.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing runs for a while: what the user changes meanwhile is no agent's work, even if Ralph dies.
+    pub(super) async fn release_repository(&self) {
+        let mut kept = std::mem::take(&mut *self.steering());
+        let released = tokio::task::spawn_blocking(move || kept.release()).await;
+        if let Err(error) = released.map_err(|_| LOST_TASK).flatten() {
+            self.services.warn(format!("the copy of the repository's settings was not removed: {}", error.chain()));
+        }
     }
 
     /// Makes it what it was, and says so.
@@ -135,21 +177,29 @@ impl Context {
         let restored = tokio::task::spawn_blocking(move || {
             // An agent that deleted or replaced the whole repository has left nothing that git could read there.
             if !guard.is_there() {
-                return guard.shared.map_or(Ok(()), Shared::forget).map(|()| Report::default());
+                guard.shared.map_or(Ok(()), Shared::forget)?;
+                return Ok((None, Report::default()));
             }
             let mut report = guard.links.put_back(&aside);
-            report.add(match guard.shared {
-                Some(shared) => shared.leave(tree, &aside, Some(&guard.steering))?,
-                None => guard.steering.put_back(&aside),
-            });
-            Ok::<_, Error>(report)
+            let (shared, rest) = match guard.shared {
+                Some(shared) if tree == Tree::Gone => shared.stay(&aside, &guard.steering)?,
+                Some(shared) => (None, shared.leave(tree, &aside, Some(&guard.steering))?),
+                None => (None, guard.steering.put_back(&aside)),
+            };
+            report.add(rest);
+            Ok::<_, Error>((shared, report))
         });
         match restored.await.map_err(|_| LOST_TASK).flatten() {
-            Ok(report) => self.warn_of_settings(
-                "configuration or hooks of the repository, which your own git would use, changed and were restored",
-                &report,
-                &place,
-            ),
+            Ok((shared, report)) => {
+                if shared.is_some() {
+                    self.steering().shared = shared;
+                }
+                self.warn_of_settings(
+                    "configuration or hooks of the repository, which your own git would use, changed and were restored",
+                    &report,
+                    &place,
+                );
+            }
             Err(error) => self.services.warn(format!("the repository's settings were not restored: {}", error.chain())),
         }
     }

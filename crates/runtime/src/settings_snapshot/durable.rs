@@ -3,9 +3,11 @@
 //!
 //! ```text
 //!   enter: gate ─ a copy is there? put back ─ alone? make a new copy ─ a file of one's own in `users`, locked
+//!   stay:  gate ─ put back; and before the next agent: gate ─ others? put back ─ alone, and changed since? make a new copy
 //!   leave: gate ─ remove that file ─ put back ─ alone? remove the copy
 //! ```
 //!
+//! - Who runs one agent after the other stays in between: a copy that is still true is not written again.
 //! - `gate` is held for a moment by a process that enters or leaves. All locks are the kernel's.
 //! - Copies of the descriptor of one's own file go to the supervisor of the agent: when Ralph is killed, nobody is alone before
 //!   its agent is gone.
@@ -54,7 +56,7 @@ pub(crate) struct Found {
     /// What is there and cannot be put back, because it is too much to remember.
     pub(crate) gaps: Vec<String>,
     /// What the copy says.
-    pub(crate) kept: SettingsSnapshot,
+    pub(crate) kept: Arc<SettingsSnapshot>,
 }
 
 /// Whether agents use the settings now.
@@ -75,7 +77,7 @@ impl Shared {
     ) -> Result<(Self, Found), Error> {
         Home::make_private(folder)?;
         let _gate = gate(folder)?;
-        let company = company(folder)?;
+        let company = company(folder, None)?;
         let copy = folder.join(COPY);
         let former = former(&copy)?;
         let report = former.as_ref().map(|kept| kept.put_back(aside)).unwrap_or_default();
@@ -89,7 +91,50 @@ impl Shared {
         };
         let own = folder.join(USERS).join(uuid::Uuid::new_v4().to_string());
         let hold = Arc::new(locked(&own)?);
-        Ok((Self { folder: folder.to_owned(), own, hold }, Found { report, gaps: kept.gaps(), kept }))
+        Ok((Self { folder: folder.to_owned(), own, hold }, Found { report, gaps: kept.gaps(), kept: Arc::new(kept) }))
+    }
+
+    /// Uses them for the next agent. `known` is what the copy says: where nobody else uses them and they are still the same, it stays
+    /// as it is.
+    pub(crate) fn again(&self, roots: &[PathBuf], aside: &Path, known: &Arc<SettingsSnapshot>) -> Result<Found, Error> {
+        let _gate = gate(&self.folder)?;
+        let (report, kept) = match company(&self.folder, Some(&self.own))? {
+            Company::Others => (known.put_back(aside), Arc::clone(known)),
+            Company::Nobody => {
+                let kept = Arc::new(SettingsSnapshot::take_again(roots, known));
+                if kept != *known {
+                    let copy = self.folder.join(COPY);
+                    kept.write(&copy).map_err(Error::file(&copy))?;
+                }
+                (Report::default(), kept)
+            }
+        };
+        Ok(Found { report, gaps: kept.gaps(), kept })
+    }
+
+    /// Whether these are the settings of that folder.
+    pub(crate) fn is_in(&self, folder: &Path) -> bool {
+        self.folder == folder
+    }
+
+    /// The agent has ended, and another one follows: its settings are put back.
+    pub(crate) fn stay(self, aside: &Path, kept: &SettingsSnapshot) -> Result<(Option<Self>, Report), Error> {
+        let gate = gate(&self.folder)?;
+        let report = kept.put_back(aside);
+        drop(gate);
+        if report.unfinished {
+            return self.leave(Tree::Gone, aside, Some(kept)).map(|report| (None, report));
+        }
+        Ok((Some(self), report))
+    }
+
+    /// No other agent follows: the last one forgets the copy.
+    pub(crate) fn release(self) -> Result<(), Error> {
+        let Self { folder, own, hold } = self;
+        let _gate = gate(&folder)?;
+        drop(hold);
+        fs::remove_file(&own).map_err(Error::file(&own))?;
+        forget_if_alone(&folder)
     }
 
     /// What has to stay open as long as a process of the agent lives.
@@ -145,10 +190,18 @@ fn put_back(folder: &Path, aside: &Path, kept: Option<&SettingsSnapshot>) -> Res
         Some(kept) => kept.put_back(aside),
         None => former(&copy)?.map(|kept| kept.put_back(aside)).unwrap_or_default(),
     };
-    if company(folder)? == Company::Nobody && !report.unfinished {
-        stored::remove(&copy).map_err(Error::file(&copy))?;
+    if !report.unfinished {
+        forget_if_alone(folder)?;
     }
     Ok(report)
+}
+
+fn forget_if_alone(folder: &Path) -> Result<(), Error> {
+    let copy = folder.join(COPY);
+    match company(folder, None)? {
+        Company::Nobody => stored::remove(&copy).map_err(Error::file(&copy)),
+        Company::Others => Ok(()),
+    }
 }
 
 /// The copy that is there. One that cannot be read is moved out of the way, once, and told of.
@@ -163,12 +216,15 @@ fn gate(folder: &Path) -> Result<OwnedFd, Error> {
     locked(&folder.join(GATE))
 }
 
-/// Looks who uses the settings. The files of those who died without a word are removed.
-fn company(folder: &Path) -> Result<Company, Error> {
+/// Looks who uses the settings besides oneself. The files of those who died without a word are removed.
+fn company(folder: &Path, own: Option<&Path>) -> Result<Company, Error> {
     let users = folder.join(USERS);
     Home::make_private(&users)?;
     for entry in fs::read_dir(&users).map_err(Error::file(&users))?.flatten() {
         let path = entry.path();
+        if Some(path.as_path()) == own {
+            continue;
+        }
         let file = File::open(&path).map_err(Error::file(&path))?;
         match lock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => fs::remove_file(&path).map_err(Error::file(&path))?,

@@ -1,4 +1,4 @@
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use super::*;
 
@@ -149,4 +149,38 @@ fn a_copy_that_cannot_be_read_is_told_of_once() {
     assert!(Shared::enter(&place.state(), &[place.settings()], &place.aside(), &SettingsSnapshot::default()).is_err());
     assert!(copy.with_extension("unreadable").exists());
     assert_eq!(place.leave(place.enter().0), 0);
+}
+
+#[test]
+fn one_who_stays_writes_the_copy_again_only_where_the_user_changed_something() {
+    let place = Place::new();
+    let number = || place.state().join(COPY).metadata().unwrap().ino();
+    let again = |shared: &Shared, known: &Arc<SettingsSnapshot>| {
+        shared.again(&[place.settings()], &place.aside(), known).unwrap().kept
+    };
+    let (shared, found) = place.enter();
+    let (first, known) = (number(), found.kept);
+    place.set("evil");
+    let (shared, report) = shared.stay(&place.aside(), &known).unwrap();
+    let shared = shared.unwrap();
+    assert_eq!((report.changed.len(), place.get(), place.has_copy()), (1, "mine".to_owned(), true));
+    let known = again(&shared, &known);
+    assert_eq!(number(), first, "it is still true");
+
+    place.set("changed by the user between two agents");
+    again(&shared, &known);
+    assert_ne!(number(), first);
+    place.set("evil");
+    drop(shared);
+    let (shared, found) = place.enter();
+    assert_eq!(place.get(), "changed by the user between two agents", "which is what a crash leaves, too");
+
+    let (other, _) = place.enter();
+    place.set("evil of the other");
+    let known = again(&shared, &found.kept);
+    assert_eq!((known, place.get()), (found.kept, "changed by the user between two agents".to_owned()));
+    shared.release().unwrap();
+    assert!(place.has_copy(), "the other still needs it");
+    other.release().unwrap();
+    assert!(!place.has_copy());
 }

@@ -38,13 +38,13 @@ const MAX_SAVED: usize = 500;
 const MAX_SAVED_BYTES: usize = 32 * 1024 * 1024;
 
 /// What lies at some paths, files and folders.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SettingsSnapshot {
     roots: Vec<Root>,
 }
 
 /// One of the paths, and what lies there and below.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Root {
     path: PathBuf,
     /// Whether every name is known, so that one that is not known is new.

@@ -58,7 +58,7 @@ pub struct Database {
 impl Database {
     /// Opens a SQLite database as [`crate::open_sqlite`] does.
     pub async fn open_sqlite(path: &Path) -> Result<Self> {
-        Ok(sqlite::open(path).await?.into())
+        Ok(sqlite::open(path, sqlite::SERVER_READERS).await?.into())
     }
 
     /// Opens a PostgreSQL database as [`crate::open_postgres`] does, with enough connections for a server.

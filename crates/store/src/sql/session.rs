@@ -106,6 +106,8 @@ macro_rules! bound {
     }};
 }
 
+pub(super) use bound;
+
 /// Evaluates an expression with the driver's own connection.
 macro_rules! with_connection {
     ($session:expr, $connection:ident => $run:expr) => {
@@ -253,36 +255,36 @@ impl<'s> Session<'s> {
     }
 }
 
-/// A whole transaction as one text for each database, so that it takes one call: calls travel to a thread or a server and back.
-pub(super) struct Script {
+/// One statement that adds a row, for each database: it takes one call, and calls travel to a thread or a server and back.
+pub(super) struct Insert {
     pub(super) sqlite: &'static str,
-    /// One statement, which also notifies subscribers.
+    /// Also notifies subscribers, and returns a row for each that it added.
     pub(super) postgres: &'static str,
 }
 
-impl Script {
-    /// Carries it out, notifies subscribers where it returned rows, and returns how many.
+impl Insert {
+    /// Carries it out, notifies subscribers where it added rows, and returns how many.
     pub(super) async fn run(
         &self,
         backend: &Backend,
         doing: &'static str,
         values: Vec<Value>,
         change: Change,
-    ) -> Result<usize> {
-        let rows = match backend {
-            Backend::Sqlite(sqlite) => sqlite.script(bound!(self.sqlite, values)).await,
+    ) -> Result<u64> {
+        match backend {
+            Backend::Sqlite(sqlite) => {
+                let rows = sqlite.insert(doing, self.sqlite, values).await?;
+                if rows > 0 {
+                    sqlite.watch.send(change);
+                }
+                Ok(rows)
+            }
             Backend::Postgres(postgres) => {
                 let values = values.into_iter().map(Value::without_null);
-                bound!(self.postgres, values).fetch_all(&postgres.pool).await.map(|rows| rows.len())
+                let rows = bound!(self.postgres, values).fetch_all(&postgres.pool).await;
+                rows.map(|rows| rows.len() as u64).map_err(|source| backend.fault(doing, &source))
             }
-        };
-        let rows = rows.map_err(|source| backend.fault(doing, &source))?;
-        if let Backend::Sqlite(sqlite) = backend
-            && rows > 0
-        {
-            sqlite.watch.send(change);
         }
-        Ok(rows)
     }
 }
 

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection, SqlitePool};
-use tokio::sync::{Mutex, MutexGuard};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection, SqlitePool};
+use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard, oneshot};
 
 use super::SqlStore;
 use super::schema::{self, Dialect, Step};
-use super::session::{Backend, Durability};
+use super::session::{Backend, Durability, Value, bound};
 use super::watch::Watch;
 use crate::changes::Change;
 use crate::error::{Error, Result};
@@ -30,6 +29,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// timeout, when another process wrote in between.
 const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
 
+/// Connections that read at a time, for one run and for a server. Each takes a thread, and reads the schema first.
+const READERS: u32 = 1;
+pub(super) const SERVER_READERS: u32 = 2;
+
+/// Rows that are added in one transaction.
+const MAX_TOGETHER: usize = 64;
+
 /// The switch between commits that wait for the disk and commits that do not. Later commits that wait make earlier ones durable too.
 const SYNC: &str = "PRAGMA synchronous = FULL";
 const NO_SYNC: &str = "PRAGMA synchronous = NORMAL";
@@ -40,13 +46,13 @@ const NO_SYNC: &str = "PRAGMA synchronous = NORMAL";
 /// # Errors
 /// When the file cannot be made, read or written, is no database of Ralph's, or is of a newer Ralph.
 pub async fn open_sqlite(path: &Path) -> Result<StoreHandle> {
-    Ok(Arc::new(open(path).await?))
+    Ok(Arc::new(open(path, READERS).await?))
 }
 
-pub(super) async fn open(path: &Path) -> Result<SqlStore> {
+pub(super) async fn open(path: &Path, readers: u32) -> Result<SqlStore> {
     make(path)?;
     let connection = ready(path, schema::STEPS).await?;
-    Ok(SqliteBackend::new(path, Some(connection)).into_store())
+    Ok(SqliteBackend::new(path, Some(connection), readers).into_store())
 }
 
 /// Opens the database when there is one. Makes nothing: `None` where no file is, for commands that only look.
@@ -59,7 +65,7 @@ pub async fn open_existing_sqlite(path: &Path) -> Result<Option<StoreHandle>> {
         Err(error) => return Err(Error::Open { place: text(path), detail: error.to_string() }),
     }
     let connection = ready(path, schema::STEPS).await?;
-    Ok(Some(Arc::new(SqliteBackend::new(path, Some(connection)).into_store())))
+    Ok(Some(Arc::new(SqliteBackend::new(path, Some(connection), READERS).into_store())))
 }
 
 fn text(path: &Path) -> String {
@@ -72,15 +78,23 @@ pub(crate) struct SqliteBackend {
     path: PathBuf,
     pub(super) place: String,
     /// Empty until the first write, and after a write that failed: a connection that saw a failure is not used again.
-    writer: Mutex<Option<SqliteConnection>>,
+    writer: Arc<Mutex<Option<SqliteConnection>>>,
+    /// Rows to be added that wait for the connection that writes.
+    waiting: std::sync::Mutex<Vec<Waiting>>,
     pub(super) readers: SqlitePool,
     pub(super) watch: Arc<Watch>,
 }
 
 impl SqliteBackend {
-    pub(super) fn new(path: &Path, writer: Option<SqliteConnection>) -> Self {
-        let (writer, watch) = (Mutex::new(writer), Arc::new(Watch::new()));
-        Self { path: path.to_owned(), place: text(path), writer, readers: readers(path), watch }
+    pub(super) fn new(path: &Path, writer: Option<SqliteConnection>, readers: u32) -> Self {
+        Self {
+            path: path.to_owned(),
+            place: text(path),
+            writer: Arc::new(Mutex::new(writer)),
+            waiting: std::sync::Mutex::default(),
+            readers: pool(path, readers),
+            watch: Arc::new(Watch::new()),
+        }
     }
 
     pub(super) const fn into_store(self) -> SqlStore {
@@ -102,7 +116,12 @@ impl SqliteBackend {
         let (path, readers, watch) = (self.path.clone(), self.readers.clone(), Arc::clone(&self.watch));
         tokio::spawn(async move {
             let (mut connection, mut seen) = (None, None);
-            while watch.is_wanted() && !readers.is_closed() {
+            loop {
+                // Also before the first look: subscribers read what they want to know when they begin, and many end before that.
+                tokio::time::sleep(POLL_INTERVAL).await;
+                if !watch.is_wanted() || readers.is_closed() {
+                    break;
+                }
                 let version = data_version(&path, &mut connection).await;
                 let version = version.inspect_err(|error| tracing::warn!(%error, "changes of others cannot be seen"));
                 let version = version.ok();
@@ -111,7 +130,6 @@ impl SqliteBackend {
                     watch.send(Change::Any);
                 }
                 seen = version;
-                tokio::time::sleep(POLL_INTERVAL).await;
             }
         });
     }
@@ -119,7 +137,7 @@ impl SqliteBackend {
     /// Begins a write that no other process can interleave with.
     pub(super) async fn write(&self, durability: Durability) -> sqlx::Result<Writer<'_>> {
         let mut slot = self.writer.lock().await;
-        let mut connection = self.take(&mut slot).await?;
+        let mut connection = take(&self.path, &mut slot).await?;
         if durability == Durability::ProcessDeath {
             // Prepared anew each time: the pragma acts when it is prepared.
             sqlx::raw_sql(NO_SYNC).execute(&mut connection).await?;
@@ -128,21 +146,100 @@ impl SqliteBackend {
         Ok(Writer { connection, slot, durability })
     }
 
-    /// Runs statements that begin and commit by themselves, and returns how many rows they gave.
-    pub(super) async fn script(&self, query: Query<'_, Sqlite, SqliteArguments>) -> sqlx::Result<usize> {
-        let mut slot = self.writer.lock().await;
-        let mut connection = self.take(&mut slot).await?;
-        let rows = query.fetch_all(&mut connection).await?.len();
-        *slot = Some(connection);
-        Ok(rows)
+    /// Adds a row with one statement, and returns how many it added. Callers that wait for the connection meanwhile are served
+    /// in one transaction: then the disk is waited for once. That is a task of its own, so that no caller who gives up takes
+    /// others with it.
+    pub(super) async fn insert(&self, doing: &'static str, sql: &'static str, values: Vec<Value>) -> Result<u64> {
+        let (answer, mut answered) = oneshot::channel();
+        self.waiting().push(Waiting { doing, sql, values, answer });
+        tokio::select! {
+            biased;
+            done = &mut answered => return done.unwrap_or_else(|_| Err(self.vanished(doing))),
+            slot = Arc::clone(&self.writer).lock_owned() => {
+                let mut waiting = self.waiting();
+                let count = waiting.len().min(MAX_TOGETHER);
+                let together: Vec<Waiting> = waiting.drain(..count).collect();
+                drop(waiting);
+                tokio::spawn(serve(self.path.clone(), slot, together));
+            }
+        }
+        answered.await.unwrap_or_else(|_| Err(self.vanished(doing)))
     }
 
-    /// The connection that writes. It is put back after a success only.
-    async fn take(&self, slot: &mut Option<SqliteConnection>) -> sqlx::Result<SqliteConnection> {
-        match slot.take() {
-            Some(connection) => Ok(connection),
-            None => connect_writer(&self.path).await,
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {
+        self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn vanished(&self, doing: &'static str) -> Error {
+        Error::Database { place: self.place.clone(), doing, detail: "the process ends".to_owned() }
+    }
+}
+
+/// A row to be added, and who waits for it.
+#[derive(Debug)]
+struct Waiting {
+    doing: &'static str,
+    sql: &'static str,
+    values: Vec<Value>,
+    answer: oneshot::Sender<Result<u64>>,
+}
+
+/// Adds the rows of several callers. One that cannot be added fails for its caller alone.
+async fn serve(path: PathBuf, mut slot: OwnedMutexGuard<Option<SqliteConnection>>, waiting: Vec<Waiting>) {
+    let place = text(&path);
+    let outcome = match waiting.len() {
+        0 | 1 => None,
+        _ => together(&path, &mut slot, &waiting).await.ok(),
+    };
+    match outcome {
+        Some((mut connection, added)) => {
+            let committed = sqlx::query("COMMIT").execute(&mut connection).await;
+            if committed.is_ok() {
+                *slot = Some(connection);
+            }
+            for (one, added) in waiting.into_iter().zip(added) {
+                let done = committed.as_ref().map(|_| added).map_err(|source| fault(&place, one.doing, source));
+                let _ = one.answer.send(done);
+            }
         }
+        None => {
+            for one in waiting {
+                let done = alone(&path, &mut slot, &one).await.map_err(|source| fault(&place, one.doing, &source));
+                let _ = one.answer.send(done);
+            }
+        }
+    }
+}
+
+/// Adds rows in one transaction, which is still open.
+async fn together(
+    path: &Path,
+    slot: &mut Option<SqliteConnection>,
+    waiting: &[Waiting],
+) -> sqlx::Result<(SqliteConnection, Vec<u64>)> {
+    let mut connection = take(path, slot).await?;
+    sqlx::query(BEGIN_WRITE).execute(&mut connection).await?;
+    let mut added = Vec::with_capacity(waiting.len());
+    for one in waiting {
+        let done = bound!(one.sql, one.values.iter().cloned()).execute(&mut connection).await?;
+        added.push(done.rows_affected());
+    }
+    Ok((connection, added))
+}
+
+/// Adds one row. The statement begins and ends its transaction itself, and takes the write lock first.
+async fn alone(path: &Path, slot: &mut Option<SqliteConnection>, one: &Waiting) -> sqlx::Result<u64> {
+    let mut connection = take(path, slot).await?;
+    let done = bound!(one.sql, one.values.iter().cloned()).execute(&mut connection).await?;
+    *slot = Some(connection);
+    Ok(done.rows_affected())
+}
+
+/// The connection that writes. It is put back after a success only.
+async fn take(path: &Path, slot: &mut Option<SqliteConnection>) -> sqlx::Result<SqliteConnection> {
+    match slot.take() {
+        Some(connection) => Ok(connection),
+        None => connect_writer(path).await,
     }
 }
 
@@ -187,9 +284,9 @@ async fn connect_writer(path: &Path) -> sqlx::Result<SqliteConnection> {
 }
 
 /// Connections that only read, none of which is opened before it is needed.
-fn readers(path: &Path) -> SqlitePool {
+fn pool(path: &Path, connections: u32) -> SqlitePool {
     SqlitePoolOptions::new()
-        .max_connections(2)
+        .max_connections(connections)
         .min_connections(0)
         .idle_timeout(None)
         .max_lifetime(None)

@@ -60,7 +60,7 @@ async fn durability_is_what_was_promised() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
     open_sqlite(&path).await.unwrap();
-    let backend = Backend::Sqlite(SqliteBackend::new(&path, None));
+    let backend = Backend::Sqlite(SqliteBackend::new(&path, None, READERS));
     let mut session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
     let pragmas = "SELECT (SELECT synchronous FROM pragma_synchronous) AS synchronous, \
          (SELECT foreign_keys FROM pragma_foreign_keys) AS keys, (SELECT journal_mode FROM pragma_journal_mode) AS mode";
@@ -75,7 +75,7 @@ async fn only_notes_do_not_wait_for_the_disk() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
     open_sqlite(&path).await.unwrap();
-    let backend = Backend::Sqlite(SqliteBackend::new(&path, None));
+    let backend = Backend::Sqlite(SqliteBackend::new(&path, None, READERS));
     // Twice, because a pragma that is prepared once acts once.
     for (durability, expected) in [
         (Durability::ProcessDeath, 1),
@@ -96,7 +96,7 @@ async fn a_write_that_is_dropped_half_way_leaves_nothing_and_blocks_no_other() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
     let store = open_sqlite(&path).await.unwrap();
-    let backend = Backend::Sqlite(SqliteBackend::new(&path, None));
+    let backend = Backend::Sqlite(SqliteBackend::new(&path, None, READERS));
     let mut session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
     session.execute("INSERT INTO trusted (hash, path, at) VALUES ('h', 'p', 1)", Vec::new()).await.unwrap();
     drop(session);

@@ -1,5 +1,6 @@
 //! Offending content as a patch that `git apply` takes, and that nothing is ever lost from.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -14,6 +15,7 @@ use crate::store::{Batch, Store, make_private_folder};
 use crate::workspace::patch;
 
 const SECTION: &[u8] = b"diff --git ";
+const NOTE: &[u8] = b"# ";
 /// Git reads no trees that are nested deeper.
 const MAX_DEPTH: usize = 2_000;
 
@@ -29,7 +31,7 @@ pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) 
     let before = tree(without_conflicts(side(|offence| offence.before.as_ref())))?;
     let now = tree(without_conflicts(side(|offence| offence.now.as_ref())))?;
     batch.finish(store)?;
-    let mut sections = vec![notes(offences, store)];
+    let mut sections = split(&notes(offences, store));
     sections.extend(split(&patch(git, store, &before, &now)?));
     add(sections, path)
 }
@@ -45,9 +47,12 @@ fn add(sections: Vec<Vec<u8>>, path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(Error::io("read", path)(error)),
     };
+    // An agent can make any number of files, so that none is searched for in all that is kept.
+    let mut known: HashSet<Vec<u8>> = split(&content).into_iter().collect();
     for section in sections {
-        if !contains(&content, &section) {
-            content.extend(section);
+        if !known.contains(&section) {
+            content.extend_from_slice(&section);
+            known.insert(section);
         }
     }
     if let Some(folder) = path.parent() {
@@ -117,11 +122,12 @@ fn notes(offences: &[Offence], store: &Store) -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// The parts of a patch, one for each file. Content never starts a line with these words: it is indented or encoded.
+/// The parts of a patch, one for each file and one for each note. Content never starts a line with these words: it is indented
+/// or encoded.
 fn split(patch: &[u8]) -> Vec<Vec<u8>> {
     let mut sections: Vec<Vec<u8>> = Vec::new();
     for line in patch.split_inclusive(|byte| *byte == b'\n') {
-        if line.starts_with(SECTION) || sections.is_empty() {
+        if line.starts_with(SECTION) || line.starts_with(NOTE) || sections.is_empty() {
             sections.push(Vec::new());
         }
         if let Some(section) = sections.last_mut() {
@@ -129,8 +135,4 @@ fn split(patch: &[u8]) -> Vec<Vec<u8>> {
         }
     }
     sections
-}
-
-fn contains(whole: &[u8], part: &[u8]) -> bool {
-    part.is_empty() || whole.windows(part.len()).any(|window| window == part)
 }

@@ -4,6 +4,7 @@
 //! sees in the baseline's store and in the patch, and only then changes anything; a crash between two steps leaves a state
 //! that the next run looks at in the same way.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -30,7 +31,7 @@ pub(super) fn restore(
     baseline: &Baseline,
     patch: &Path,
 ) -> Result<Vec<Violation>, Error> {
-    let mut violations: Vec<Violation> = Vec::new();
+    let mut violations: BTreeMap<String, Violation> = BTreeMap::new();
     for _ in 0..PASSES {
         let mut batch = Batch::new();
         let layer = Layer::new(guard, Sort::Prohibited, Some(baseline));
@@ -48,13 +49,10 @@ pub(super) fn restore(
         }
         for violation in offences.into_iter().map(Offence::into_violation) {
             // The first look is the truth; later ones only add what was hidden then.
-            if !violations.iter().any(|known| known.path == violation.path) {
-                violations.push(violation);
-            }
+            violations.entry(violation.path.clone()).or_insert(violation);
         }
     }
-    violations.sort_by(|left, right| left.path.cmp(&right.path));
-    Ok(violations)
+    Ok(violations.into_values().collect())
 }
 
 /// Where a prohibited file is.

@@ -14,7 +14,7 @@ use crate::quote::quote;
 use crate::stop::Poll;
 use crate::{Error, Workspace};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Author {
     pub name: String,
     pub email: String,

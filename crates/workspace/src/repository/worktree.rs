@@ -2,21 +2,44 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Repository;
-use crate::Error;
+use crate::gitdir::GitDir;
+use crate::{Error, StopFlag};
 
 impl Repository {
     /// Makes a worktree at `path` on the new branch `branch`, at the current commit. Runs no hook and no filter: files of
     /// Git LFS are pointers there.
-    pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// When git refuses, or a stop was requested; then nothing of it stays.
+    pub fn add_worktree(&self, path: &Path, branch: &str, stop: &StopFlag) -> Result<(), Error> {
         if self.head()?.commit.is_none() {
             let message = "the branch has no commit yet; make a first commit, then start again".to_owned();
             return Err(Error::Git { action: "create a worktree", message });
         }
-        let call =
-            self.unfiltered_git()?.args(["worktree", "add", "--quiet", "-b", branch, "--"]).args([path.as_os_str()]);
-        call.args(["HEAD"]).output("create a worktree").map(drop)
+        let add = ["worktree", "add", "--no-checkout", "--quiet", "-b", branch, "--"];
+        let call = self.unfiltered_git()?.args(add).args([path.as_os_str()]);
+        call.args(["HEAD"]).output("create a worktree")?;
+        // Its files by a call of their own: `worktree add` leaves them to another process, which would outlive it.
+        let filled = self.at(path)?.unfiltered_git().and_then(|call| {
+            let call = call.args(["reset", "--hard", "--quiet"]).stoppable(&Arc::new(stop.at_once().step()));
+            call.output("fill a worktree")
+        });
+        filled.map(drop).inspect_err(|_| {
+            if let Err(error) = self.discard_worktree(path, branch) {
+                tracing::warn!(%error, "a worktree that could not be filled stays");
+            }
+        })
+    }
+
+    /// The same repository from one of its worktrees.
+    fn at(&self, path: &Path) -> Result<Self, Error> {
+        match GitDir::find(path) {
+            Some(places) => Ok(Self { root: path.to_owned(), places, ..self.clone() }),
+            None => Err(Error::Git { action: "create a worktree", message: "it is not there".to_owned() }),
+        }
     }
 
     /// Removes a worktree with everything in it; its branch stays.

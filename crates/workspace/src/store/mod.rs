@@ -224,6 +224,24 @@ impl Store {
         Ok(Some((commit, tree)))
     }
 
+    /// What was made for a key last, or is made now. What cannot be kept is made again the next time.
+    pub(crate) fn remembered(
+        &self,
+        name: &str,
+        key: &str,
+        make: impl FnOnce() -> Result<Vec<u8>, Error>,
+    ) -> Result<Vec<u8>, Error> {
+        let (path, head) = (self.dir.join(name), format!("{key}\n"));
+        if let Some(kept) = fs::read(&path).ok().filter(|kept| kept.starts_with(head.as_bytes())) {
+            return Ok(kept[head.len()..].to_vec());
+        }
+        let made = make()?;
+        if let Err(error) = self.replace(&path, &[head.as_bytes(), &made].concat()) {
+            tracing::warn!(%error, ?path, "a list of files could not be kept");
+        }
+        Ok(made)
+    }
+
     /// Replaces a file of the git directory in one step.
     pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<(), Error> {
         let temporary = self.write_temporary(content)?;

@@ -105,7 +105,7 @@ fn nothing_that_a_repository_configures_is_executed() {
     let work = Work { from: &from, to: &to, message: "work", author: None };
     repository.commit_work(&workspace, work).unwrap().unwrap();
     let worktree = fixture.folder.path().join("tree");
-    repository.add_worktree(&worktree, "ralph/x").unwrap();
+    repository.add_worktree(&worktree, "ralph/x", &ralph_workspace::StopFlag::default()).unwrap();
     assert_eq!(fs::read_to_string(worktree.join("f.x")).unwrap(), "1");
     repository.remove_worktree(&worktree).unwrap();
     assert!(!trace.exists(), "ran: {}", fs::read_to_string(&trace).unwrap());

@@ -155,3 +155,31 @@ fn a_changed_rule_is_obeyed_at_once_and_taken_back_at_once() {
     fs::remove_file(fixture.path("d/.gitignore")).unwrap();
     assert_eq!(workspace.snapshot(id(), "4").unwrap().tree, all);
 }
+
+/// What an earlier process found in the index and in the start is used as long as both are the same.
+#[test]
+fn what_is_tracked_is_remembered_until_the_index_changes() {
+    let fixture = Fixture::repository(&[(".gitignore", "*.log\n"), ("a.log", "1"), ("plain", "1")]);
+    fixture.write("b.log", "ignored");
+    let start = fixture.open().snapshot(id(), "start").unwrap().tree;
+    let look = || {
+        // Longer than the clock of a file system may lag behind: an index that just changed is not remembered.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut workspace = fixture.open();
+        workspace.set_start(&start).unwrap();
+        let tree = workspace.snapshot(id(), "now").unwrap().tree;
+        names(&workspace, &tree)
+    };
+    for _ in 0..2 {
+        assert_eq!(look(), [".gitignore", "a.log", "plain"]);
+    }
+    let state = fixture.open().git_dir().to_owned();
+    assert!(state.join("ralph-index").is_file() && state.join("ralph-start").is_file());
+    fixture.git(&["add", "-f", "b.log"]);
+    assert_eq!(look(), [".gitignore", "a.log", "b.log", "plain"]);
+    // Lists that are broken are made again.
+    for name in ["ralph-index", "ralph-start"] {
+        std::fs::write(state.join(name), "x").unwrap();
+    }
+    assert_eq!(look(), [".gitignore", "a.log", "b.log", "plain"]);
+}

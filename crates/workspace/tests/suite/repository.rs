@@ -1,7 +1,7 @@
 use std::fs;
 
 use ralph_workspace::repository::{Author, CommitId, Need, Work};
-use ralph_workspace::{Error, Repository};
+use ralph_workspace::{Error, Repository, StopFlag};
 
 use crate::support::{Fixture, git_program, id, run_git, user_git};
 
@@ -230,7 +230,7 @@ fn worktrees_come_and_go() {
     fixture.write("a", "dirty");
     let path = fixture.folder.path().join("race/one");
     let repository = fixture.repo();
-    repository.add_worktree(&path, "ralph/0a1b2c3d").unwrap();
+    repository.add_worktree(&path, "ralph/0a1b2c3d", &StopFlag::default()).unwrap();
     assert_eq!(fs::read_to_string(path.join("a")).unwrap(), "1");
     assert_eq!(run_git(&path, &["symbolic-ref", "--short", "HEAD"]), "ralph/0a1b2c3d");
     let mut options = fixture.options();
@@ -244,12 +244,29 @@ fn worktrees_come_and_go() {
     inside.commit_work(&workspace, Work { from: &from, to: &to, message: "m", author: None }).unwrap().unwrap();
     assert_eq!(fixture.git(&["show", "ralph/0a1b2c3d:a"]), "2");
     assert_eq!(fixture.read("a"), "dirty");
-    let error = repository.add_worktree(&path, "ralph/0a1b2c3d").unwrap_err();
+    let error = repository.add_worktree(&path, "ralph/0a1b2c3d", &StopFlag::default()).unwrap_err();
     assert!(error.to_string().contains("ralph/0a1b2c3d"), "{error}");
     fs::write(path.join("left"), "over").unwrap();
     repository.remove_worktree(&path).unwrap();
     assert!(!path.exists());
     assert!(fixture.git(&["branch", "--list", "ralph/*"]).contains("ralph/0a1b2c3d"));
+}
+
+#[test]
+fn a_worktree_whose_making_is_stopped_leaves_nothing() {
+    let fixture = Fixture::repository(&[("a", "1")]);
+    for number in 0..20_000 {
+        fixture.write(format!("many/{number}"), "x");
+    }
+    fixture.git(&["add", "-A"]);
+    fixture.git(&["commit", "-qm", "many"]);
+    let (path, stop) = (fixture.folder.path().join("one"), StopFlag::with_grace(std::time::Duration::ZERO));
+    stop.request();
+    let error = fixture.repo().add_worktree(&path, "ralph/0a1b2c3d", &stop).unwrap_err();
+    assert!(matches!(error, ralph_workspace::Error::Stopped), "{error}");
+    assert!(!path.exists());
+    assert_eq!(fixture.git(&["branch", "--list", "ralph/*"]), "");
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1);
 }
 
 #[test]
@@ -260,6 +277,7 @@ fn without_git_the_error_says_why_and_what_to_do() {
         assert!(error.contains(option) && error.contains("git init"), "{error}");
     }
     fixture.git(&["init", "-q"]);
-    let error = fixture.repo().add_worktree(&fixture.path("w"), "ralph/x").unwrap_err().to_string();
+    let error =
+        fixture.repo().add_worktree(&fixture.path("w"), "ralph/x", &StopFlag::default()).unwrap_err().to_string();
     assert!(error.contains("first commit"), "{error}");
 }

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use super::*;
+use crate::aid::write_program;
 
 #[test]
 fn what_is_no_event_of_ours_is_let_through() {
@@ -155,6 +156,30 @@ fn a_second_stop_waits_for_the_first_and_says_the_same() {
     let second = blocked(Ended::of(second));
     assert!(first.contains("Iteration 2]"), "{first}");
     assert!(second.contains("Iteration 2]") || second.contains("Iteration 3]"), "{second}");
+}
+
+/// A hook runs at every stop, and a process of git takes longer than the rest of it.
+#[test]
+fn a_stop_asks_git_nothing_that_is_known() {
+    let session = Session::new();
+    session.start(&["--max", "9", "--session", session.id]).ok();
+    blocked(session.works("not yet"));
+    let folder = session.user.home().join("bin");
+    let log = folder.join("calls");
+    let path = std::env::var("PATH").unwrap();
+    let git = format!("#!/bin/sh\necho \"$*\" >> {}\nPATH='{path}' exec git \"$@\"\n", log.display());
+    write_program(&folder.join("git"), &git);
+    let stop = || {
+        let mut command = session.command(session.repo.path());
+        command.env("PATH", format!("{}:{path}", folder.display()));
+        blocked(feed(command, &session.event(json!({ "hook_event_name": "Stop", "stop_hook_active": true }))))
+    };
+    stop();
+    assert_eq!(fs::read_to_string(&log).unwrap_or_default(), "");
+    session.repo.write("new.txt", "x");
+    session.repo.git(["add", "new.txt"]);
+    stop();
+    assert_eq!(fs::read_to_string(&log).unwrap_or_default().lines().count(), 1, "the index changed");
 }
 
 /// What the agent left behind gives a test other content while the check reads it, and then its own again.

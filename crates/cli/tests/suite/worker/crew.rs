@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +14,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::fleet::{Fleet, Machine, git, output_of, remote};
-use crate::aid::{finish, kill, micros, signal, wait_until};
+use crate::aid::{finish, kill, micros, query, signal, wait_until, write_program};
 use crate::harness::Ended;
 
 fn calls(name: &str, input: Value) -> Reply {
@@ -152,4 +153,69 @@ fn another_machine_continues_a_crew_whose_worker_was_killed() {
     assert!(requests[6].user.contains("[CONTINUED ON ANOTHER MACHINE]"), "{}", requests[6].user);
     let cost = micros(&task["costUsd"]);
     assert!(cost > spent && micros(&show()["costUSD"]) == cost && requests.len() == 8, "{spent} of {task:#}");
+}
+
+/// Refuses pushes to a repository and says why, as long as a file is there.
+fn refuse_pushes(path: &Path, why: &str) -> PathBuf {
+    let closed = path.join("closed");
+    std::fs::write(&closed, "").unwrap();
+    let hook = format!("#!/bin/sh\n[ ! -e {} ] || {{ echo '{why}' >&2; exit 1; }}\n", closed.display());
+    write_program(&path.join("hooks/pre-receive"), &hook);
+    closed
+}
+
+/// A crew that delegates one file, and its worker.
+fn delegating(machine: &Machine, fleet: &Fleet, address: &str) -> (ScriptedModel, String, std::process::Child) {
+    let replies = [
+        calls("delegateToDevo", json!({ "objective": "write one", "expects": ["file:one.txt"] })),
+        calls("fs_writeFile", json!({ "path": "one.txt", "content": "1\n" })),
+        Reply::say("written"),
+        Reply::say("one.txt is there"),
+        Reply::say("NONE"),
+    ];
+    let server = ScriptedModel::start(replies.into_iter().fold(Script::new(), Script::reply));
+    let words = ["Write one.txt", "--type", "crew", "--criteria", "test -f one.txt", "--max-cost", "1"];
+    let id = fleet.add(&[&words[..], &["--repo", address]].concat());
+    let words = ["worker", "--server", &fleet.server.url, "--unmetered", "--agent-command", "true"];
+    let mut command = machine.user.command(&machine.user.home(), words);
+    command.env("RALPH_TOKEN", &fleet.token).env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "key-1");
+    let worker = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    (server, id, worker)
+}
+
+fn recorded_ends(fleet: &Fleet) -> usize {
+    query(&fleet.user, "SELECT seq FROM events WHERE kind = 'delegationChecked'").len()
+}
+
+#[test]
+fn the_end_of_a_delegation_is_recorded_when_its_files_are_on_the_branch() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let (path, address) = remote(&repo);
+    let closed = refuse_pushes(&path, "Connection refused");
+    let (server, id, worker) = delegating(&machine, &fleet, &address);
+    wait_until("the release", || fleet.kinds(&id).contains(&"released".to_owned()));
+    assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 3));
+    std::fs::remove_file(closed).unwrap();
+    fleet.wait_for_ends(1);
+    signal(&worker, Signal::TERM);
+    let ended = Ended::of(worker).ok();
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}\n{}", ended.stderr);
+    assert_eq!(git(&path, &["show", &format!("ralph/{id}:one.txt")]), "1");
+    assert_eq!((recorded_ends(&fleet), server.requests().len()), (1, 5), "nothing was asked twice");
+}
+
+#[test]
+fn a_task_fails_whose_delegation_can_never_be_pushed() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let (path, address) = remote(&repo);
+    refuse_pushes(&path, "the branch is closed");
+    let (server, id, worker) = delegating(&machine, &fleet, &address);
+    fleet.wait_for_ends(1);
+    signal(&worker, Signal::TERM);
+    Ended::of(worker).ok();
+    let task = fleet.task(&id);
+    let reason = task["failureReason"].as_str().unwrap_or_default();
+    assert!(task["status"] == "failed" && reason.contains("the branch is closed"), "{task:#}");
+    assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 3));
 }

@@ -12,7 +12,7 @@ use crate::changes::Change;
 use crate::error::{Error, Result};
 use crate::run::Epoch;
 use crate::sql::schema::Dialect;
-use crate::sql::session::{Backend, Row, Script, Session, Value, values};
+use crate::sql::session::{Backend, Insert, Row, Session, Value, values};
 
 /// How long an idempotency key is remembered.
 const KEY_LIFETIME: Millis = Millis(24 * 3_600_000);
@@ -118,26 +118,19 @@ macro_rules! insert_task {
     };
 }
 
-/// Creates a task that concerns no other row: most do, and then one call to the database is enough.
+/// Creates a task that concerns no other row: most do, and then one statement is enough.
 pub(super) async fn create_alone(backend: &Backend, id: TaskId, new: &NewTask, at: Timestamp) -> Result<Task> {
-    let script = Script {
-        sqlite: concat!(
-            "BEGIN IMMEDIATE; ",
-            insert_task!(),
-            " RETURNING id; INSERT INTO task_events (task, seq, at, kind, details) \
-             SELECT $1, $19, $13, 'created', '{}' WHERE changes() > 0; COMMIT"
-        ),
+    let insert = Insert {
+        sqlite: insert_task!(),
         postgres: concat!(
             "WITH made AS (",
             insert_task!(),
-            " RETURNING id, status), noted AS (INSERT INTO task_events (task, seq, at, kind, details) \
-             SELECT id, $19, $13, 'created', '{}' FROM made) \
-             SELECT pg_notify('ralph', 'task ' || id || ' ' || status) FROM made"
+            " RETURNING id, status) SELECT pg_notify('ralph', 'task ' || id || ' ' || status) FROM made"
         ),
     };
     let task = new_row(id, new, at, 0);
     let change = Change::Task { task: id, status: task.task.status };
-    if script.run(backend, "create a task", task_values(&task, at), change).await? == 0 {
+    if insert.run(backend, "create a task", task_values(&task, at), change).await? == 0 {
         return Err(task.conflict("exists already"));
     }
     Ok(task.task)
@@ -161,7 +154,7 @@ async fn insert(
         let statement = "INSERT INTO task_dependencies (needs, task) VALUES ($1, $2)";
         session.execute(statement, values![*needs, id]).await?;
     }
-    row::note(session, &task, at, "created", json!({})).await?;
+    session.announce(Change::Task { task: id, status: task.task.status }).await?;
     Ok((task, dependencies))
 }
 
@@ -363,13 +356,10 @@ pub(super) async fn cancel(session: &mut Session<'_>, id: TaskId, at: Timestamp)
     Ok(task.task)
 }
 
+/// The first event of a task, its creation, is no row: the task says all of it. It goes when the others are forgotten.
 pub(super) async fn events(session: &mut Session<'_>, id: TaskId, after: u64, limit: u32) -> Result<Vec<TaskEvent>> {
     let some = "SELECT seq, at, kind, details FROM task_events WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3";
     let rows = session.rows(some, values![id, after, limit]).await?;
-    if rows.is_empty() {
-        // A task that does not exist is named as such.
-        row::get(session, id).await?;
-    }
     let event = |row: &Row<'_>| {
         Ok(TaskEvent {
             seq: row.count("seq")?,
@@ -378,5 +368,16 @@ pub(super) async fn events(session: &mut Session<'_>, id: TaskId, after: u64, li
             details: row.parsed("details", |details: &String| serde_json::from_str(details).ok())?,
         })
     };
-    rows.iter().map(event).collect()
+    let mut events: Vec<TaskEvent> = rows.iter().map(event).collect::<Result<_>>()?;
+    let is_first_missing = after == 0 && events.first().is_none_or(|first| first.seq > 1);
+    if is_first_missing || events.is_empty() {
+        // A task that does not exist is named as such.
+        let task = row::get(session, id).await?.task;
+        if is_first_missing && !(events.is_empty() && task.status.is_final()) {
+            let created = TaskEvent { seq: 1, at: task.created_at, kind: "created".to_owned(), details: json!({}) };
+            events.insert(0, created);
+            events.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+    }
+    Ok(events)
 }
