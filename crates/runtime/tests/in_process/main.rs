@@ -92,6 +92,7 @@ impl Lab {
             author: None,
             environment: vec![("PATH".into(), path)],
             agent_variables: Arc::new(|_| Vec::new()),
+            egress: ralph_gateway::Egress::default(),
             prices: Arc::default(),
             hook: None,
             ledger: ralph_runtime::Ledger::Written,
