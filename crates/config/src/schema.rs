@@ -114,6 +114,7 @@ fn kind(key: Key) -> Value {
         Key::PauseMs => json!({ "anyOf": [count(0), span()] }),
         Key::EscalateToDeepDebug
         | Key::Rotate
+        | Key::AgentsReportsCost
         | Key::AgentsUnmetered
         | Key::Unmetered
         | Key::CostAfterRun
