@@ -159,6 +159,7 @@ impl Chooser<'_> {
                 (Key::AgentsArgs, !agent.args.is_empty()),
                 (Key::AgentsSettings, agent.settings.is_some()),
                 (Key::AgentsUnmetered, agent.unmetered),
+                (Key::AgentsReportsCost, agent.reports_cost),
             ];
             self.sources.extend(parts.iter().filter(|(_, said)| *said).map(|(key, _)| Source { key: *key, origin }));
             return configured(name, agent).map(Some);
@@ -203,9 +204,11 @@ pub fn instead(
     user: &Layer,
     before: &LoopConfig,
     names: &[String],
+    command: Option<&String>,
     model: Option<&String>,
 ) -> Result<Vec<AgentSpec>, ConfigError> {
     let mut agents = named(user, names)?;
+    agents.extend(command.map(|command| AgentSpec::command("command", command)));
     let Some(model) = model else { return Ok(agents) };
     if agents.is_empty() {
         agents.extend(before.usual_agents().cloned().map(|agent| AgentSpec { model: None, ..agent }));
@@ -262,7 +265,7 @@ fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), Con
 pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigError> {
     let wrong =
         |problem: String, allowed: &str| Err(ConfigError::new("agents", format!("[agents.{name}] {problem}"), allowed));
-    let NamedAgent { kind, command, program, model, args, settings, unmetered } = agent;
+    let NamedAgent { kind, command, program, model, args, settings, unmetered, reports_cost } = agent;
     let named = ready_made(name).map(|spec| spec.kind);
     let kind = match kind.or_else(|| command.as_ref().map(|_| AgentSpec::COMMAND.to_owned())).or(named) {
         Some(kind) => kind,
@@ -291,8 +294,11 @@ pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigErro
         }
         (Needs::Nothing, None, None) => None,
     };
+    if reports_cost && !known.capabilities.writes_report {
+        return wrong(format!("is of kind {kind}, which has no `reports_cost`"), "`reports_cost` for a command");
+    }
     let user_settings = settings == Some(Whose::User);
-    Ok(AgentSpec { name: name.to_owned(), kind, launch, model, args, user_settings, unmetered })
+    Ok(AgentSpec { name: name.to_owned(), kind, launch, model, args, user_settings, unmetered, reports_cost })
 }
 
 /// The built-in prices and the user's own.
@@ -372,22 +378,39 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
     Ok(())
 }
 
-/// Whether the cost of an agent counts and is known only after a run.
+/// Whether the cost of an agent counts, and nothing but its word after a run says what it is: no spent budget can stop it.
 pub fn reports_cost_late(agent: &AgentSpec) -> bool {
-    !agent.unmetered && Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_only_after_run())
+    let Some(Kind { capabilities, .. }) = Kind::of(agent) else { return false };
+    let is_late = if capabilities.writes_report { !agent.reports_cost } else { capabilities.reports_only_after_run() };
+    is_late && !agent.unmetered
 }
 
-/// A server that no spent budget can stop is refused unless the user permits it, or its requests are counted on their way. A
-/// program whose login cannot be counted so is mostly paid for by a plan: for that a warning is enough.
+/// An agent that no spent budget can stop is refused unless the user permits it, or its requests are counted on their way.
 pub fn refuse_late_cost(config: &LoopConfig, is_counted: impl Fn(&AgentSpec) -> bool) -> Result<(), ConfigError> {
-    let is_late = |agent: &&AgentSpec| reports_cost_late(agent) && agent.shell_line().is_some() && !is_counted(agent);
+    let is_late = |agent: &&AgentSpec| reports_cost_late(agent) && !is_counted(agent);
     let Some(agent) = config.agents().find(is_late).filter(|_| !config.cost_after_run) else { return Ok(()) };
-    let problem = format!(
-        "`{}` reports its cost only after a run, so @max_cost_usd can be checked only between runs, and a single run can exceed it",
-        agent.name
-    );
-    let native = Program::of(agent).map(|program| format!("@agent {} instead; ", program.name)).unwrap_or_default();
-    let allowed = format!("{native}@cost_after_run, to accept this; or @unmetered, if the agent costs nothing");
+    let name = &agent.name;
+    let free = "@unmetered, if it costs nothing or a flat rate pays for it";
+    let between = "@cost_after_run, to accept that @max_cost_usd is checked only between runs";
+    let (problem, allowed) = if agent.kind == AgentSpec::COMMAND {
+        (
+            format!("nothing shows what `{name}` spends while it runs, so that one run can exceed @max_cost_usd"),
+            format!(
+                "{free}; @env ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, to send its requests through Ralph's gateway, which counts \
+                 them; `reports_cost = true` in [agents.NAME], if it writes its cost to $RALPH_RESULT_FILE while it runs; or {between}"
+            ),
+        )
+    } else {
+        let native = Program::of(agent).filter(|_| agent.shell_line().is_some());
+        let native = native.map(|program| format!("@agent {} instead; ", program.name)).unwrap_or_default();
+        (
+            format!(
+                "`{name}` reports its cost only after a run, and its requests do not pass Ralph's gateway, so that one run can exceed \
+                 @max_cost_usd"
+            ),
+            format!("{native}an API key, so that they do; {free}; or {between}"),
+        )
+    };
     Err(ConfigError::new("agent", problem, allowed))
 }
 

@@ -169,7 +169,7 @@ fn agents_that_stand_by_are_found_by_name_and_share_what_is_said_of_cost() {
 }
 
 #[test]
-fn an_agent_that_reports_its_cost_after_a_run_needs_a_permission() {
+fn an_agent_that_no_spent_budget_stops_needs_a_permission() {
     let server = |command: &str| AgentSpec::new("server", "acp", Launch::Command(command.to_owned()));
     let of = |agent: AgentSpec, cost_after_run: bool| {
         let config =
@@ -186,9 +186,23 @@ fn an_agent_that_reports_its_cost_after_a_run_needs_a_permission() {
     of(server("opencode acp"), true).unwrap();
     of(AgentSpec { unmetered: true, ..server("opencode acp") }, false).unwrap();
     let counted = AgentSpec::new("counted", "acp", Launch::Command("opencode acp".to_owned()));
-    for agent in [AgentSpec::command("own", "./own"), AgentSpec::program("codex", "codex"), counted] {
+    let own = AgentSpec::command("own", "./own");
+    for agent in [
+        counted,
+        AgentSpec::command("counted", "./own"),
+        AgentSpec { reports_cost: true, ..own.clone() },
+        AgentSpec { unmetered: true, ..own.clone() },
+        AgentSpec::program("opencode", "opencode"),
+    ] {
         of(agent, false).unwrap();
     }
+    let said = Spelling::Flag.rule(&of(own.clone(), false).unwrap_err());
+    for word in ["`own`", "--max-cost", "--unmetered", "--env ANTHROPIC_API_KEY", "reports_cost", "--cost-after-run"] {
+        assert!(said.contains(word), "{said}");
+    }
+    let said = Spelling::Flag.rule(&of(AgentSpec::program("codex", "codex"), false).unwrap_err());
+    assert!(said.contains("an API key") && said.contains("--unmetered") && !said.contains("instead"), "{said}");
+    of(own, true).unwrap();
 }
 
 #[test]
@@ -199,4 +213,15 @@ fn an_order_names_agents_that_exist() {
     let wrong = said("agent_order = ['claude', 'cluade']\n[agents.helper]\ncommand = 'x'").unwrap();
     assert!(wrong.contains("`cluade`") && wrong.contains("did you mean `claude`?"), "{wrong}");
     assert!(wrong.contains("claude, codex, gemini, helper, opencode"), "{wrong}");
+}
+
+#[test]
+fn only_a_command_declares_that_it_reports_its_cost() {
+    let of = |file: &str| {
+        let (name, agent) = layer(file).agents.into_iter().next().unwrap();
+        configured(&name, agent).map(|spec| spec.reports_cost)
+    };
+    assert!(of("[agents.own]\ncommand = './own'\nreports_cost = true").unwrap());
+    let wrong = of("[agents.own]\nkind = 'codex'\nreports_cost = true").unwrap_err().to_string();
+    assert!(wrong.contains("codex") && wrong.contains("reports_cost"), "{wrong}");
 }

@@ -131,6 +131,8 @@ keys! {
         "agents.helper.settings = \"user\"", "keeps the settings, hooks and servers that are configured for an agent";
     AgentsUnmetered "agents.*.unmetered", None, NeedsApproval, Bool,
         "agents.helper.unmetered = true", "does not count the cost of an agent";
+    AgentsReportsCost "agents.*.reports_cost", None, NeedsApproval, Bool,
+        "agents.helper.reports_cost = true", "believes that a command reports its cost while it runs";
     Unmetered "unmetered", Some("--unmetered"), NeedsApproval, Bool,
         "unmetered = true", "does not count the cost of the agent";
     CostAfterRun "cost_after_run", Some("--cost-after-run"), UserOnly, Bool,

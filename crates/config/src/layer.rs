@@ -149,6 +149,9 @@ pub struct NamedAgent {
     /// Whether its cost is not counted.
     #[serde(default)]
     pub unmetered: bool,
+    /// Whether a command reports its cost while it runs.
+    #[serde(default)]
+    pub reports_cost: bool,
 }
 
 /// Whose settings an agent works with.

@@ -117,6 +117,7 @@ fn every_value_that_is_used_says_where_it_came_from() {
         // Chosen by name, not by command; nothing was said about the lists; the rest is no part of a loop.
         Key::AgentCommand,
         Key::AgentsUnmetered,
+        Key::AgentsReportsCost,
         Key::AgentsKind,
         Key::AgentsProgram,
         Key::AgentsModel,
@@ -180,7 +181,9 @@ fn a_canary_for_every_key_that_a_repository_can_set() {
         let user = if named { layer(&USER.replace("agent = \"helper\"", "agent = \"claude\"")) } else { user.clone() };
         let quiet = resolved(&flags, &user, None).unwrap();
         let text = match key {
-            Key::AgentsUnmetered => format!("{}\n{}", Key::AgentsCommand.example(), key.example()),
+            Key::AgentsUnmetered | Key::AgentsReportsCost => {
+                format!("{}\n{}", Key::AgentsCommand.example(), key.example())
+            }
             Key::AgentsProgram | Key::AgentsModel | Key::AgentsArgs | Key::AgentsSettings => {
                 format!("{}\n{}", Key::AgentsKind.example(), key.example())
             }

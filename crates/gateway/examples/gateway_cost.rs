@@ -106,7 +106,6 @@ fn main() {
                 budget: None,
                 prices: Arc::new(PriceList::default()),
                 egress: Egress::default(),
-                no_proxy: String::new(),
                 now: || Timestamp(0),
                 sink: Arc::new(|_| {}),
                 recorder: None,
@@ -137,8 +136,8 @@ fn main() {
     let each = Duration::from_nanos(processor(&thread) - before).as_secs_f64() * 1000.0 / megabytes;
     let grown = figure("self", "VmHWM:").saturating_sub(resident) as f64 / 1024.0;
     println!(
-        "{:.2} ms more to the first byte ({without:.2} without it); {requests:.2} ms of processor time for a request and {each:.2} ms for \
-         a megabyte; {grown:.1} MB more memory while {megabytes:.0} MB passed",
+        "{:.2} ms more to the first byte ({without:.2} without it)\n{requests:.3} ms of processor time for a request, {each:.2} ms for a \
+         megabyte\n{grown:.1} MB more memory while {megabytes:.0} MB passed",
         with - without
     );
     let _ = service.kill();

@@ -17,9 +17,6 @@ use crate::record::{Context, GatewayEvent, RequestOutcome, RequestRecord, RunTot
 const MAX_FAILED: usize = 256;
 /// Models without a price that are named.
 const MAX_UNPRICED: usize = 32;
-/// What services ask for one search of the web, whatever the model.
-const SEARCH: Money = Money::from_micros(10_000);
-
 /// Takes what happens. Quick: the agent waits for it.
 pub(crate) type Sink = Arc<dyn Fn(GatewayEvent) + Send + Sync>;
 
@@ -57,14 +54,13 @@ impl Account {
         RunTotals { cost: state.ledger.spent(), refused: state.ledger.refused(), ..state.totals.clone() }
     }
 
-    /// Something is forwarded that may cost money and that cannot be counted.
-    pub(crate) fn uncounted(&self) -> Result<(), Shortfall> {
-        let mut state = self.lock();
-        let hold = state.ledger.reserve(None)?;
-        state.ledger.settle(hold, Money::ZERO);
-        state.totals.is_uncounted = true;
-        state.totals.requests += 1;
-        Ok(())
+    /// Something that cannot be counted may be forwarded, because nobody counts.
+    pub(crate) fn permits_uncounted(&self, what: impl FnOnce() -> String) -> bool {
+        let is_limited = self.lock().ledger.is_limited();
+        if is_limited {
+            (self.sink)(GatewayEvent::Uncountable(what()));
+        }
+        !is_limited
     }
 
     /// Reserves what a request will cost.
@@ -116,17 +112,19 @@ impl Account {
     }
 
     /// What an answer cost. The name under which the service answered counts, where it has a price.
-    fn cost(&self, asked: &str, seen: &UsageSeen, tokens: Tokens) -> Option<Money> {
+    pub(crate) fn cost(&self, asked: &str, seen: &UsageSeen, tokens: Tokens) -> Option<Money> {
         let names = seen.model.iter().map(String::as_str).chain([asked]);
-        let price = names.into_iter().find_map(|name| {
+        let (price, surcharge) = names.into_iter().find_map(|name| {
             let fast = seen.is_fast.then(|| self.prices.of(&format!("{name}-fast"))).flatten();
-            fast.or_else(|| self.prices.of(name))
+            // A faster answer without a price of its own costs up to twice as much.
+            let usual = || self.prices.of(name).map(|price| (price, if seen.is_fast { 200 } else { 100 }));
+            fast.map(|price| (price, 100)).or_else(usual)
         })?;
         let listed = price.request(tokens);
+        let listed = if surcharge == 100 { listed } else { listed.percent(surcharge) };
         // Less the discount, which is rounded down: a sum is never below the truth.
         let discount = if seen.percent == 0 { 0 } else { 100 - seen.percent };
-        let searches = i64::try_from(seen.searches).unwrap_or(i64::MAX).saturating_mul(SEARCH.micros());
-        Some(listed.less(listed.percent(discount)) + Money::from_micros(searches))
+        Some(listed.less(listed.percent(discount)) + seen.tools)
     }
 }
 
@@ -165,8 +163,8 @@ impl Pending {
     }
 
     /// Nobody answers, or something else than a model does.
-    pub(crate) fn unanswered(&mut self, message: String) {
-        self.problem = Some(Trouble { kind: TroubleKind::Unreachable, until: None, message, advice: None });
+    pub(crate) fn unanswered(&mut self, kind: TroubleKind, message: String) {
+        self.problem = Some(Trouble { kind, until: None, message, advice: None });
     }
 
     pub(crate) fn first_byte(&mut self) {
@@ -189,6 +187,9 @@ impl Pending {
             }
         };
         let cost = if sold_nothing { Some(Money::ZERO) } else { self.account.cost(&self.asked.model, seen, tokens) };
+        // Of an answer without figures, the part that is not shown is not seen either.
+        let is_unseen = end == End::Whole && seen.tokens.is_none() && !sold_nothing;
+        let cost = if is_unseen { cost.map(|cost| cost.max(hold.amount())) } else { cost };
         let outcome = match end {
             _ if sold_nothing => RequestOutcome::Failed,
             End::Whole if !seen.is_error => RequestOutcome::Answered,

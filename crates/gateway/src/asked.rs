@@ -1,10 +1,16 @@
 //! What is read of a request before it is forwarded: its format, its model, and what it can cost. Does no IO.
 
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+use hyper::Method;
 use ralph_llm::wire::Format;
 use ralph_model::{Price, Tokens};
 use serde::Deserialize;
+use serde_json::Number;
 
 use crate::ledger::Estimate;
+use crate::proxy::MAX_REQUEST;
 
 /// An answer of a usual length, in tokens.
 const USUAL_OUTPUT: u64 = 2_000;
@@ -22,11 +28,17 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    pub(crate) fn of(method: &hyper::Method, path: &str) -> Self {
-        if *method != hyper::Method::POST {
-            return Self::Free;
+    pub(crate) fn of(method: &Method, path: &str) -> Self {
+        // A service may read `..`, `%2e` or `;` in another way than this does.
+        let is_odd = |part: &str| matches!(part, "." | "..") || part.contains(['%', ';', '\\']);
+        match *method {
+            Method::GET | Method::HEAD | Method::OPTIONS | Method::DELETE => Self::Free,
+            Method::POST if !path.split('/').any(is_odd) => Self::of_path(path.trim_end_matches('/')),
+            _ => Self::Unknown,
         }
-        let path = path.trim_end_matches('/');
+    }
+
+    fn of_path(path: &str) -> Self {
         let last = path.rsplit('/').next().unwrap_or_default();
         match last {
             "count_tokens" | "input_tokens" => Self::Free,
@@ -34,8 +46,8 @@ impl Purpose {
             "completions" => Self::Answer(Format::Chat),
             "responses" => Self::Answer(Format::Responses),
             "compact" if path.ends_with("/responses/compact") => Self::Answer(Format::Responses),
-            // What Claude Code reports about itself. A router of models has its services below `/api/v1`.
-            _ if path.starts_with("/api/") && !path.starts_with("/api/v") && !path.contains('%') => Self::Free,
+            // What Claude Code reports about itself.
+            _ if OWN_REPORTS.iter().any(|own| path.starts_with(own)) => Self::Free,
             _ if last.ends_with(":countTokens") => Self::Free,
             _ if last.ends_with(":generateContent") || last.ends_with(":streamGenerateContent") => {
                 Self::Answer(Format::Gemini)
@@ -44,6 +56,8 @@ impl Purpose {
         }
     }
 }
+
+const OWN_REPORTS: [&str; 3] = ["/api/event_logging/", "/api/claude_code/", "/api/claude_cli/"];
 
 /// How many tokens the bytes of a request are, about: as many as they were at most in this run, and no fewer than usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,36 +91,64 @@ pub(crate) struct Asked {
     pub(crate) model: String,
     pub(crate) bytes: u64,
     longest: Option<u64>,
+    /// How many answers it asks for.
+    answers: u64,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Body {
     model: Option<String>,
-    max_tokens: Option<u64>,
-    max_completion_tokens: Option<u64>,
-    max_output_tokens: Option<u64>,
-    #[serde(rename = "generationConfig")]
+    max_tokens: Option<Number>,
+    max_completion_tokens: Option<Number>,
+    max_output_tokens: Option<Number>,
+    n: Option<Number>,
+    background: Option<bool>,
+    #[serde(rename = "generationConfig", alias = "generation_config")]
     generation: Option<Generation>,
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 struct Generation {
-    max_output_tokens: Option<u64>,
+    #[serde(rename = "maxOutputTokens", alias = "max_output_tokens")]
+    max_output_tokens: Option<Number>,
+    #[serde(rename = "candidateCount", alias = "candidate_count")]
+    candidates: Option<Number>,
 }
 
 impl Asked {
-    pub(crate) fn parse(format: Format, path: &str, bytes: &[u8]) -> Self {
-        let body: Body = serde_json::from_slice(bytes).unwrap_or_default();
+    /// What a request asks for; none where that cannot be read, or where its answer would not come back with it.
+    pub(crate) fn parse(format: Format, path: &str, encoding: &str, bytes: &[u8]) -> Option<Self> {
+        let mut decoded = Vec::new();
+        let plain = match encoding.trim().to_ascii_lowercase().as_str() {
+            "" | "identity" => bytes,
+            "gzip" | "x-gzip" => {
+                let limit = u64::try_from(MAX_REQUEST).unwrap_or(u64::MAX);
+                GzDecoder::new(bytes).take(limit).read_to_end(&mut decoded).ok()?;
+                &decoded
+            }
+            _ => return None,
+        };
+        let body: Body = serde_json::from_slice(plain).ok()?;
+        if body.background == Some(true) {
+            return None;
+        }
         let named = match format {
             // `/v1beta/models/NAME:generateContent`
             Format::Gemini => path.rsplit('/').next().and_then(|last| last.split(':').next()).map(str::to_owned),
             Format::Messages | Format::Responses | Format::Chat => body.model,
         };
-        let generation = body.generation.and_then(|generation| generation.max_output_tokens);
-        let longest = body.max_tokens.or(body.max_completion_tokens).or(body.max_output_tokens).or(generation);
-        Self { model: named.unwrap_or_default(), bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX), longest }
+        let generation = body.generation.unwrap_or_default();
+        let longest = body.max_tokens.or(body.max_completion_tokens).or(body.max_output_tokens);
+        let longest = longest.or(generation.max_output_tokens).and_then(|number| number.as_u64());
+        let answers = body.n.or(generation.candidates).and_then(|number| number.as_u64()).unwrap_or(1).max(1);
+        Some(Self { model: named.unwrap_or_default(), bytes: length(plain), longest, answers })
+    }
+
+    /// A request that is not read.
+    pub(crate) fn unread(bytes: &[u8]) -> Self {
+        Self { bytes: length(bytes), ..Self::default() }
     }
 
     /// Tokens of the request, about.
@@ -115,10 +157,18 @@ impl Asked {
     }
 
     pub(crate) fn estimate(&self, price: &Price, density: Density) -> Estimate {
-        let with = |output| price.request(Tokens { input: self.input(density), output, ..Tokens::default() });
+        let input = self.input(density);
+        let with = |output: u64| {
+            price.request(Tokens { input, output: output.saturating_mul(self.answers), ..Tokens::default() })
+        };
         let longest = self.longest.unwrap_or(LONGEST_OUTPUT);
-        Estimate { usual: with(longest.min(USUAL_OUTPUT)), most: with(longest) }
+        let least = price.request(Tokens { cache_read: input, ..Tokens::default() });
+        Estimate { least, usual: with(longest.min(USUAL_OUTPUT)), most: with(longest) }
     }
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
 }
 
 /// Tokens that fit into the context of a model; none where that is not known.

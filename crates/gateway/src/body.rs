@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use hyper::HeaderMap;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use ralph_llm::wire::UsageSeen;
+use ralph_model::TroubleKind;
 
 use crate::account::{End, Pending};
 use crate::scan::Scan;
@@ -75,7 +76,10 @@ impl Tap {
             None => self.pending.settle(End::Failed, &UsageSeen::default()),
             // What says nothing that its format knows is no answer of a model: a page of a captive portal, say.
             Some(seen) if is_whole && seen.tokens.is_none() && !seen.is_over && seen.written == 0 => {
-                self.pending.unanswered(format!("{} came in place of an answer of a model", self.kind));
+                self.pending.unanswered(
+                    TroubleKind::Unreachable,
+                    format!("{} came in place of an answer of a model", self.kind),
+                );
                 self.pending.settle(End::Failed, seen);
             }
             Some(seen) => self.pending.settle(if is_whole { End::Whole } else { End::Cut }, seen),

@@ -34,13 +34,12 @@ impl std::fmt::Debug for ForwardProxy {
 }
 
 impl ForwardProxy {
-    /// Listens on loopback, and lets these hosts be reached. Those of them that are not on the list of exceptions are
-    /// reached through the user's own proxy, where there is one.
-    pub async fn start(hosts: Vec<HostRule>, egress: Egress, no_proxy: String) -> io::Result<Self> {
+    /// Listens on loopback, and lets these hosts be reached, with TLS on the way out that the user has set up.
+    pub async fn start(hosts: Vec<HostRule>, egress: Egress) -> io::Result<Self> {
         let http = Http::new(false).map_err(io::Error::other)?;
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
         let address = listener.local_addr()?;
-        let exits = Arc::new(Exits { hosts, egress, no_proxy, http });
+        let exits = Arc::new(Exits { hosts, egress, http });
         let mut tasks = JoinSet::new();
         tasks.spawn(listen(listener, exits));
         Ok(Self { address, _tasks: tasks })
@@ -102,7 +101,6 @@ async fn converse(stream: TcpStream, exits: Arc<Exits>) {
 struct Exits {
     hosts: Vec<HostRule>,
     egress: Egress,
-    no_proxy: String,
     http: Http,
 }
 
@@ -117,10 +115,8 @@ impl Exits {
         };
         let host = host.trim_matches(['[', ']']);
         let Some(rule) = self.rule(host, port) else { return Err(Box::new(prohibited(host, port))) };
-        let is_direct = Egress::is_exempt(host, &self.no_proxy);
-        let egress = if is_direct { Egress::default() } else { self.egress.clone() };
         let guard = (!rule.is_local()).then_some(is_elsewhere as fn(IpAddr) -> bool);
-        dial(host, port, &egress, guard).await.map_err(|error| {
+        dial(host, port, &self.egress, guard).await.map_err(|error| {
             tracing::debug!(%error, host, port, "a host cannot be reached");
             Box::new(refused(StatusCode::BAD_GATEWAY, &format!("{host}:{port} cannot be reached: {error}")))
         })

@@ -40,7 +40,7 @@ async fn what_is_on_the_list_is_reached_and_nothing_else() {
         HostRule::parse(&format!("localhost:{allowed}")).unwrap(),
         HostRule::parse(&format!("127.0.0.1:{allowed}")).unwrap(),
     ];
-    let proxy = ForwardProxy::start(rules, Egress::default(), String::new()).await.unwrap();
+    let proxy = ForwardProxy::start(rules, Egress::default()).await.unwrap();
     for host in ["localhost", "127.0.0.1"] {
         let connect = |port: u16| format!("CONNECT {host}:{port} HTTP/1.1\r\nhost: {host}:{port}\r\n\r\n");
         let reached = ask(&proxy, &connect(allowed), "GET /inside HTTP/1.1\r\n\r\n").await;

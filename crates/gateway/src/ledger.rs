@@ -18,6 +18,8 @@ pub(crate) struct Hold(Money);
 /// What one request can cost, before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Estimate {
+    /// Its input comes from a cache, and its answer is short.
+    pub(crate) least: Money,
     pub(crate) usual: Money,
     pub(crate) most: Money,
 }
@@ -30,6 +32,12 @@ pub(crate) struct Ledger {
     charged: i64,
     /// A request was refused: none is forwarded any more.
     refused: Option<Shortfall>,
+}
+
+impl Hold {
+    pub(crate) const fn amount(&self) -> Money {
+        self.0
+    }
 }
 
 impl Ledger {
@@ -65,6 +73,10 @@ impl Ledger {
         }
     }
 
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.budget.is_some()
+    }
+
     pub(crate) const fn spent(&self) -> Money {
         self.spent
     }
@@ -73,11 +85,11 @@ impl Ledger {
         self.refused
     }
 
-    /// What a request will cost by the ones before it, and no more than it can.
+    /// What a request will cost by the ones before it, within what it can: many short ones do not make a long one cheap.
     fn expected(&self, estimate: Estimate) -> Money {
         match self.charged {
             0 => estimate.usual.min(estimate.most),
-            charged => Money::from_micros(self.spent.micros() / charged).min(estimate.most),
+            charged => Money::from_micros(self.spent.micros() / charged).max(estimate.least).min(estimate.most),
         }
     }
 }

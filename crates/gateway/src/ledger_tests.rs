@@ -1,7 +1,7 @@
 use super::*;
 
 fn estimate(usual: i64, most: i64) -> Option<Estimate> {
-    Some(Estimate { usual: Money::from_micros(usual), most: Money::from_micros(most) })
+    Some(Estimate { least: Money::ZERO, usual: Money::from_micros(usual), most: Money::from_micros(most) })
 }
 
 #[test]
@@ -24,4 +24,13 @@ fn requests_hold_what_they_will_cost_and_no_budget_is_passed_by_more_than_those_
     assert!(spent.reserve(None).is_err(), "a request without a price costs something, too");
     assert!(Ledger::new(Some(Money::dollars(1))).reserve(estimate(2_000_000, 9_000_000)).is_err());
     assert!(Ledger::new(None).reserve(estimate(2_000_000, 9_000_000)).is_ok());
+
+    let mut cheap = Ledger::new(Some(Money::dollars(1)));
+    for _ in 0..9 {
+        let hold = cheap.reserve(estimate(10, 10)).unwrap();
+        cheap.settle(hold, Money::from_micros(10));
+    }
+    let dear = Some(Estimate { least: Money::from_micros(400_000), ..estimate(2_000_000, 9_000_000).unwrap() });
+    let holds = [(); 3].map(|()| cheap.reserve(dear).is_ok());
+    assert_eq!(holds, [true, true, false], "short requests before do not let many long ones pass at once");
 }

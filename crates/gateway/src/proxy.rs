@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, Uri};
+use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ralph_http::{Call, Egress, Http};
 use ralph_llm::wire::{Format, UsageSeen};
@@ -34,6 +34,22 @@ pub(crate) const MAX_REQUEST: usize = 64 * 1024 * 1024;
 pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Connections at a time for each service.
 pub(crate) const MAX_CONNECTIONS: usize = 512;
+
+/// Headers that a key is looked for in. In any other one, a service might repeat it to the agent.
+const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", GOOGLE_KEY, "api-key"];
+const GOOGLE_KEY: &str = "x-goog-api-key";
+
+/// Headers that make a request another one than it looks like, or an answer less than a whole one.
+const REWRITING: [&str; 8] = [
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+    "range",
+    "if-range",
+    "prefer",
+];
 
 /// Headers that are about one connection, and those that the gateway decides.
 pub(crate) const NOT_FORWARDED: [HeaderName; 11] = [
@@ -71,8 +87,6 @@ pub struct GatewayOptions {
     pub prices: Arc<PriceList>,
     /// The way out.
     pub egress: Egress,
-    /// Hosts that are reached without a proxy.
-    pub no_proxy: String,
     pub now: fn() -> Timestamp,
     /// Takes what happens. Quick: the agent waits for it.
     pub sink: Sink,
@@ -101,7 +115,7 @@ impl Gateway {
     /// # Errors
     /// When an address of a service is none, when no port can be had, or when there are no random numbers.
     pub async fn start(options: GatewayOptions) -> io::Result<Self> {
-        let GatewayOptions { upstreams, budget, prices, egress, no_proxy, now, sink, recorder } = options;
+        let GatewayOptions { upstreams, budget, prices, egress, now, sink, recorder } = options;
         let token = new_token()?;
         let account = Account::new(budget, prices, now, sink);
         let (stop, stopping) = watch::channel(false);
@@ -112,9 +126,7 @@ impl Gateway {
             let (Some(scheme), Some(authority)) = (base.scheme_str(), base.authority()) else {
                 return Err(io::Error::other(format!("`{}` is not an address", upstream.base)));
             };
-            let is_direct = Egress::is_exempt(authority.host(), &no_proxy);
-            let egress = if is_direct { Egress { proxy: None, ..egress.clone() } } else { egress.clone() };
-            let http = Http::through(scheme == "https", &egress).map_err(io::Error::other)?;
+            let http = Http::through(&base, &egress).map_err(io::Error::other)?;
             let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
             let path = base.path().trim_end_matches('/');
             addresses.push(format!("http://{}{path}", listener.local_addr()?));
@@ -233,11 +245,24 @@ impl Service {
             }
             Err(error) => return Err(ralph_http::Error::Broken(error.to_string())),
         };
+        let what = || format!("{} {}", head.method, head.uri.path());
         let begun = match purpose {
             Purpose::Free => Ok(None),
-            Purpose::Unknown => self.account.uncounted().map(|()| None),
+            // Some services repeat what they are asked by TRACE, the key included.
+            Purpose::Unknown
+                if ![Method::POST, Method::PUT, Method::PATCH].contains(&head.method)
+                    || !self.account.permits_uncounted(what) =>
+            {
+                return Ok(refused(Refusal::Uncountable, format));
+            }
+            Purpose::Unknown => Ok(None),
             Purpose::Answer(format) => {
-                let asked = Asked::parse(format, head.uri.path(), &body);
+                let encoding = head.headers.get(header::CONTENT_ENCODING).map_or(Ok(""), HeaderValue::to_str);
+                let asked = Asked::parse(format, head.uri.path(), encoding.unwrap_or("?"), &body);
+                if asked.is_none() && !self.account.permits_uncounted(what) {
+                    return Ok(refused(Refusal::Uncountable, Some(format)));
+                }
+                let asked = asked.unwrap_or_else(|| Asked::unread(&body));
                 self.account.begin(asked, &body).map(|pending| Some((pending, format)))
             }
         };
@@ -253,7 +278,7 @@ impl Service {
             Ok(answer) => answer,
             Err(error) => {
                 if let Some((pending, _)) = &mut begun {
-                    pending.unanswered(error.to_string());
+                    pending.unanswered(ralph_llm::unanswered(&error), error.to_string());
                     pending.settle(End::Failed, &UsageSeen::default());
                 }
                 tracing::debug!(%error, origin = self.origin, "the service cannot be reached");
@@ -284,7 +309,10 @@ impl Service {
         let mut is_known = false;
         let mut forwarded = Vec::with_capacity(headers.len());
         for (name, value) in headers {
-            if NOT_FORWARDED.contains(name) || name.as_str() == "keep-alive" || name.as_str() == "proxy-connection" {
+            if NOT_FORWARDED.contains(name)
+                || REWRITING.contains(&name.as_str())
+                || ["keep-alive", "proxy-connection"].contains(&name.as_str())
+            {
                 continue;
             }
             let bytes = value.as_bytes();
@@ -292,30 +320,42 @@ impl Service {
                 Some((prefix, rest)) if prefix.eq_ignore_ascii_case(b"bearer ") => (prefix, rest),
                 _ => (&bytes[..0], bytes),
             };
-            if bool::from(secret.ct_eq(self.token.as_bytes())) {
+            if KEY_HEADERS.contains(&name.as_str()) && bool::from(secret.ct_eq(self.token.as_bytes())) {
                 is_known = true;
-                let mut value = HeaderValue::from_bytes(&[prefix, self.key.as_bytes()].concat()).ok()?;
-                value.set_sensitive(true);
-                forwarded.push((name.clone(), value));
+                forwarded.push((name.clone(), secret_value(&[prefix, self.key.as_bytes()])?));
             } else {
                 forwarded.push((name.clone(), value.clone()));
             }
         }
         let mut target = uri.path().to_owned();
-        for (at, pair) in uri.query().into_iter().flat_map(|query| query.split('&')).enumerate() {
-            target.push(if at == 0 { '?' } else { '&' });
+        let mut separator = '?';
+        for pair in uri.query().into_iter().flat_map(|query| query.split('&')) {
             match pair.split_once('=') {
+                // A service repeats an address that it does not know, and not a header.
                 Some(("key", value)) if bool::from(value.as_bytes().ct_eq(self.token.as_bytes())) => {
                     is_known = true;
-                    let _ = write!(target, "key={}", self.key);
+                    let name = HeaderName::from_static(GOOGLE_KEY);
+                    if forwarded.iter().all(|(known, _)| *known != name) {
+                        forwarded.push((name, secret_value(&[self.key.as_bytes()])?));
+                    }
                 }
-                _ => target.push_str(pair),
+                _ => {
+                    target.push(separator);
+                    target.push_str(pair);
+                    separator = '&';
+                }
             }
         }
         // Usage is read as it passes by, so that it must not be encoded.
         forwarded.push((header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
         is_known.then_some((forwarded, target))
     }
+}
+
+fn secret_value(parts: &[&[u8]]) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_bytes(&parts.concat()).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 /// The format in which a service would refuse a request for something else than an answer.

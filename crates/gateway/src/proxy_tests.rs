@@ -9,6 +9,9 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::record::{GatewayEvent, RequestOutcome, RequestRecord};
 
+#[path = "proxy_attacks_tests.rs"]
+mod attacks;
+
 const KEY: &str = "sk-canary-0123456789";
 const MODEL: &str = "claude-sonnet-4-5";
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -83,7 +86,6 @@ impl Running {
             budget,
             prices: Arc::new(PriceList::default()),
             egress: Egress::default(),
-            no_proxy: String::new(),
             now: || Timestamp(0),
             sink: Arc::new(move |event| sink.lock().unwrap().push(event)),
             recorder: None,
@@ -112,7 +114,7 @@ impl Running {
         let events = self.events.lock().unwrap();
         let records = events.iter().filter_map(|event| match event {
             GatewayEvent::Request { record, .. } => Some((**record).clone()),
-            GatewayEvent::Limit(_) => None,
+            GatewayEvent::Limit(_) | GatewayEvent::Uncountable(_) => None,
         });
         records.collect()
     }
@@ -262,8 +264,9 @@ async fn only_the_token_of_the_run_opens_the_gateway() {
         recorder: None,
     };
     let uri: Uri = "/v1beta/models/g:generateContent?alt=sse&key=t0ken".parse().unwrap();
-    let (_, target) = service.authorised(&headers, &uri).unwrap();
-    assert_eq!(target, format!("/v1beta/models/g:generateContent?alt=sse&key={KEY}"));
+    let (headers_sent, target) = service.authorised(&headers, &uri).unwrap();
+    assert_eq!(target, "/v1beta/models/g:generateContent?alt=sse");
+    assert!(headers_sent.iter().any(|(name, value)| name == GOOGLE_KEY && value == KEY));
     assert!(service.authorised(&headers, &"/v1/models?key=other".parse().unwrap()).is_none());
     let mut bearer = HeaderMap::new();
     bearer.insert(header::AUTHORIZATION, HeaderValue::from_static("Bearer t0ken"));

@@ -14,6 +14,8 @@ pub enum GatewayEvent {
     },
     /// The first request that the budget does not cover. None is forwarded any more.
     Limit(Shortfall),
+    /// A request whose cost could not be counted was not forwarded: its method and path.
+    Uncountable(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,8 +84,6 @@ pub struct RunTotals {
     pub cost: Money,
     /// Models that were used and have no price.
     pub unpriced: Vec<String>,
-    /// Something was asked for in a format that cannot be counted.
-    pub is_uncounted: bool,
     pub model: Option<String>,
     /// The request that the budget did not cover.
     pub refused: Option<Shortfall>,

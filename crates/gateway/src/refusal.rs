@@ -16,6 +16,8 @@ pub(crate) enum Refusal {
     Token,
     /// Its body is larger than any service takes.
     TooLarge,
+    /// What it costs could not be counted.
+    Uncountable,
 }
 
 impl Refusal {
@@ -25,6 +27,7 @@ impl Refusal {
             Self::Budget(_) => StatusCode::PAYMENT_REQUIRED,
             Self::Token => StatusCode::UNAUTHORIZED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Uncountable => StatusCode::NOT_FOUND,
         }
     }
 
@@ -39,6 +42,9 @@ impl Refusal {
             }
             Self::Token => "the request does not carry the token of this run of Ralph".to_owned(),
             Self::TooLarge => "the request is larger than any model service accepts".to_owned(),
+            Self::Uncountable => {
+                "Ralph cannot count what this request costs, so it does not forward it under a budget. Do not try again.".to_owned()
+            }
         }
     }
 
@@ -51,6 +57,7 @@ impl Refusal {
                     Self::Budget(_) => "billing_error",
                     Self::Token => "authentication_error",
                     Self::TooLarge => "request_too_large",
+                    Self::Uncountable => "not_found_error",
                 };
                 json!({ "type": "error", "error": { "type": kind, "message": message } })
             }
@@ -59,6 +66,7 @@ impl Refusal {
                     Self::Budget(_) => "FAILED_PRECONDITION",
                     Self::Token => "UNAUTHENTICATED",
                     Self::TooLarge => "INVALID_ARGUMENT",
+                    Self::Uncountable => "NOT_FOUND",
                 };
                 json!({ "error": { "code": code, "message": message, "status": status } })
             }
@@ -66,7 +74,7 @@ impl Refusal {
                 let kind = match self {
                     Self::Budget(_) => "insufficient_quota",
                     Self::Token => "invalid_api_key",
-                    Self::TooLarge => "invalid_request_error",
+                    Self::TooLarge | Self::Uncountable => "invalid_request_error",
                 };
                 json!({ "error": { "message": message, "type": kind, "param": null, "code": kind } })
             }

@@ -167,7 +167,7 @@ impl Host {
     }
 
     /// Refuses what the sandbox of this machine cannot do and the user requires, and warns of what it cannot do besides. A
-    /// program that would not reach its model service is no target.
+    /// program that would not reach its model service is no target, nor is one that no spent budget stops unless the user permits it.
     fn check_access(
         &self,
         access: &Access,
@@ -180,10 +180,19 @@ impl Host {
         let env = user.env.clone().unwrap_or_default();
         let mut targets = self.installed(user);
         targets.retain(|name| {
-            let spec = ralph_config::agents::ready_made(name);
-            let why = spec.and_then(|spec| preflight::unreachable_service(access, &spec, &env, self));
-            warnings.extend(why.iter().map(|why| format!("--agent-network model: {why}, so it is no target")));
-            why.is_none()
+            let Some(spec) = ralph_config::agents::ready_made(name) else { return false };
+            if let Some(why) = preflight::unreachable_service(access, &spec, &env, self) {
+                warnings.push(format!("--agent-network model: {why}, so it is no target"));
+                return false;
+            }
+            let is_unseen = preflight::spends_unseen(access.meter, &env, &spec, self) && user.cost_after_run != Some(true);
+            if is_unseen {
+                warnings.push(format!(
+                    "{name} is no target: it reports its cost only after a run; an API key for it, or `cost_after_run = true` in your configuration, \
+                     permits it"
+                ));
+            }
+            !is_unseen
         });
         warnings.into_iter().for_each(|text| tell(StreamEvent::Warning { text }));
         Ok(targets)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ralph_agents::{McpServer, Program, has_key_in_settings};
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
+use ralph_llm::Egress;
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{
@@ -175,6 +176,7 @@ impl Host {
             environment: chosen.variables,
             agent_variables,
             prices: Arc::new(settings.prices.clone()),
+            egress: self.egress(),
             ledger: self.ledger,
             mcp_server: self.for_agents.mcp_server.clone(),
             hook: Some(vec![self.input.program.clone().into_os_string(), GUARD.into()]),
@@ -215,6 +217,11 @@ impl Host {
         let files = homes.flat_map(|home| [home.join(".gemini/.env"), home.join(".env")]);
         let gemini: Vec<String> = files.filter_map(read).collect();
         environment::written(read(claude.join("settings.json")).as_deref(), &gemini)
+    }
+
+    /// How requests to model services leave this machine.
+    pub(crate) fn egress(&self) -> Egress {
+        Egress::from_variables(|name| self.variable(name)?.into_string().ok())
     }
 
     /// Makes the usual caches in the user's home where they are missing. Whatever needs one that cannot be made says so itself.

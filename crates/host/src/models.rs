@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_config::{Layer, ModelTable};
 use ralph_crew::{AgentFile, AskModel, ModelName};
-use ralph_llm::{Endpoint, Failed, Model, Provider, ask};
+use ralph_llm::{Egress, Endpoint, Failed, Model, Provider, ask};
 use ralph_model::{ConfigError, Timestamp, Trouble, TroubleKind};
 
 use crate::Host;
@@ -21,6 +21,7 @@ pub(crate) struct Models {
     /// Keys and addresses, by the name of their variable.
     variables: BTreeMap<String, String>,
     pub(crate) names: [String; 2],
+    egress: Egress,
     now: fn() -> Timestamp,
 }
 
@@ -49,7 +50,7 @@ impl Models {
             }
         };
         let names = [standard, fast.unwrap_or(usual_fast)];
-        let models = Self { own, variables, names, now: host.clock() };
+        let models = Self { own, variables, names, egress: host.egress(), now: host.clock() };
         for name in &models.names {
             models.model(name)?;
         }
@@ -80,7 +81,7 @@ impl Models {
             return Err(wrong(format!("{name} needs a key: {} is not set", provider.key_variable())));
         }
         let endpoint = Endpoint::new(provider, base.map(String::as_str), key.map(String::as_str))?;
-        Model::new(endpoint, model, self.now).map_err(|error| wrong(error.to_string()))
+        Model::new(endpoint, model, &self.egress, self.now).map_err(|error| wrong(error.to_string()))
     }
 
     /// The name that an agent's request goes to.

@@ -21,13 +21,13 @@ pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     let config = &resolved.config;
     let workspace = Path::new(&config.workspace);
     refuse_unwritable(workspace)?;
-    refuse_late_cost(config, |agent| is_counted(config, agent, host))?;
     refuse_missing_programs(config, workspace, host)?;
     refuse_plugins(config, workspace, &host.user_home())?;
     refuse_broken_globs(config)?;
     refuse_unreachable_services(config, host)?;
     refuse_broken_commands(config, resolved.settings.notify.command.as_deref())?;
-    refuse_missing_git(config, resolved.race.is_some(), &host.git()?, &host.temp_dir())
+    refuse_missing_git(config, resolved.race.is_some(), &host.git()?, &host.temp_dir())?;
+    Ok(refuse_late_cost(config, |agent| is_counted(config.meter, &config.env, agent, host))?)
 }
 
 /// Agents that cannot write their work would be paid for nothing.
@@ -38,10 +38,25 @@ fn refuse_unwritable(workspace: &Path) -> Result<(), ConfigError> {
     })
 }
 
+/// Refuses agents of a loop that is continued: those that are not there, and those that no spent budget can stop. A command that the
+/// loop had before was permitted when it started.
+pub(crate) fn check_agents(config: &LoopConfig, before: &[AgentSpec], host: &Host) -> Result<(), ConfigError> {
+    let path = host.search_path();
+    for agent in config.agents() {
+        refuse_missing_agent(agent, Path::new(&config.workspace), &path.to_string_lossy())?;
+    }
+    let is_permitted = |agent: &AgentSpec| agent.kind == AgentSpec::COMMAND && before.contains(agent);
+    refuse_late_cost(config, |agent| is_permitted(agent) || is_counted(config.meter, &config.env, agent, host))
+}
+
 /// Whether the requests of an agent are counted on their way to its service.
-pub(crate) fn is_counted(config: &LoopConfig, agent: &AgentSpec, host: &Host) -> bool {
-    config.meter == MeterMode::Auto
-        && matches!(route(agent, &host.once_environment(agent, &config.env)), Route::Through(_))
+fn is_counted(meter: MeterMode, env: &[String], agent: &AgentSpec, host: &Host) -> bool {
+    meter == MeterMode::Auto && matches!(route(agent, &host.once_environment(agent, env)), Route::Through(_))
+}
+
+/// Whether nothing shows what an agent spends while it runs.
+pub(crate) fn spends_unseen(meter: MeterMode, env: &[String], agent: &AgentSpec, host: &Host) -> bool {
+    reports_cost_late(agent) && !is_counted(meter, env, agent, host)
 }
 
 /// Agents without a login that can be seen, and those that no spent budget stops. They are started all the same: there are
@@ -53,8 +68,16 @@ pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
             warnings.push(caution);
         }
     };
-    for agent in config.agents().filter(|agent| reports_cost_late(agent) && !is_counted(config, agent, host)) {
-        warn(format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name));
+    for agent in config.agents().filter(|agent| spends_unseen(config.meter, &config.env, agent, host)) {
+        let name = &agent.name;
+        warn(if agent.kind == AgentSpec::COMMAND {
+            format!(
+                "{name}: --max-cost is checked when it writes {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE; a run that does not is charged \
+                 the whole remaining budget"
+            )
+        } else {
+            format!("{name} reports its cost only after a run: --max-cost is checked between runs")
+        });
     }
     for agent in config.agents().filter(|agent| config.meter == MeterMode::Auto && !agent.unmetered) {
         let is_ready = host.readiness(agent) == Readiness::Usable;
@@ -137,18 +160,8 @@ fn is_seen(agent: &AgentSpec) -> bool {
     Kind::of(agent).is_some_and(|kind| kind.capabilities.streams_tool_calls)
 }
 
-/// Whether an agent says what it cost in a file of its own.
-fn writes_report(agent: &AgentSpec) -> bool {
-    Kind::of(agent).is_some_and(|kind| kind.capabilities.writes_report)
-}
-
 /// What somebody should know before this loop runs.
-pub(crate) fn cautions(
-    config: &LoopConfig,
-    git: &Path,
-    scratch: &Path,
-    is_counted: impl Fn(&AgentSpec) -> bool,
-) -> Vec<String> {
+pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<String> {
     let mut cautions = Vec::new();
     let workspace = Path::new(&config.workspace);
     if config.agents().any(is_seen) {
@@ -164,14 +177,6 @@ pub(crate) fn cautions(
     for agent in config.agents().filter(|agent| is_seen(agent) && agent.shell_line().is_some()) {
         let name = &agent.name;
         cautions.push(format!("{name} is a server: it may follow the repository's settings for it"));
-    }
-    // A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
-    if let Some(agent) = config.agents().find(|agent| writes_report(agent) && !agent.unmetered && !is_counted(agent)) {
-        cautions.push(format!(
-            "the agent {} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
-             the whole remaining budget; use --unmetered if it costs nothing",
-            agent.name
-        ));
     }
     if config.isolation == Isolation::Worktree {
         let repository = Repository::find(workspace, git, scratch);
@@ -361,7 +366,3 @@ fn refuse_missing_git(config: &LoopConfig, is_race: bool, git: &Path, scratch: &
     }
     Ok(())
 }
-
-#[cfg(test)]
-#[path = "preflight_tests.rs"]
-mod tests;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use ralph_config::agents::refuse_late_cost;
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, Origin, Resolved, RunSettings};
 use ralph_model::{AgentSpec, ConfigError, LoopConfig, LoopId, RunKind};
@@ -84,9 +83,7 @@ impl Host {
             Error::Settings(ralph_config::Error::Rule(rule)) => resolved.in_its_place(rule).into(),
             error => error,
         })?;
-        let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir(), |agent| {
-            preflight::is_counted(&resolved.config, agent, self)
-        });
+        let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
         warnings.extend(self.agent_warnings(&resolved.config));
         if request.workspace.is_none() && self.current.canonicalize().is_ok_and(|current| current != workspace) {
             let folder = workspace.display();
@@ -146,9 +143,10 @@ impl Host {
         })
     }
 
-    /// Refuses an agent that no spent budget can stop, unless the user permits it.
-    pub fn refuse_late_cost(&self, config: &LoopConfig) -> Result<(), ConfigError> {
-        refuse_late_cost(config, |agent| preflight::is_counted(config, agent, self))
+    /// Refuses agents of a loop that is continued: those that are not there, and those that no spent budget can stop unless the user
+    /// permits it or the loop had them before.
+    pub fn check_agents(&self, config: &LoopConfig, before: &[AgentSpec]) -> Result<(), ConfigError> {
+        preflight::check_agents(config, before, self)
     }
 
     /// A warning for each agent without a login that can be seen, or that no spent budget stops.

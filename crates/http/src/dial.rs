@@ -7,6 +7,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service as _;
 
+use crate::tunnel::Tunnel;
 use crate::{Egress, Error, Guard, root_cause, tcp};
 
 /// Connects to a port of a host, on the way out that the user has set up. Names are looked up here, unless a proxy does it, and
@@ -21,10 +22,9 @@ pub async fn dial(host: &str, port: u16, egress: &Egress, guard: Option<Guard>) 
     let host = if address.is_some_and(|address| address.is_ipv6()) { format!("[{host}]") } else { host.to_owned() };
     let uri: Uri =
         format!("http://{host}:{port}").parse().map_err(|_| Error::Request(format!("{host} is not a host")))?;
-    let broken = |error: &dyn std::error::Error| Error::Broken(root_cause(error));
-    let connected = match egress.tunnel(tcp(None)) {
-        Some(mut tunnel) => tunnel.call(uri).await.map_err(|error| broken(&error))?,
-        None => tcp(guard).call(uri).await.map_err(|error| broken(&error))?,
+    let connected = match egress.proxy(&host)? {
+        Some(proxy) => Tunnel { proxy, tcp: tcp(None) }.call(uri).await?,
+        None => tcp(guard).call(uri).await.map_err(|error| Error::Broken(root_cause(&error)))?,
     };
     Ok(TokioIo::into_inner(connected))
 }

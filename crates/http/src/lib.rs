@@ -5,6 +5,7 @@
 mod dial;
 mod egress;
 mod resolver;
+mod tunnel;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,14 +17,14 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::header::USER_AGENT;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::dns::GaiResolver;
-use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use resolver::Resolver;
 use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use sse_stream::SseStream;
+use tunnel::Tunnel;
 
 pub use dial::dial;
 pub use egress::Egress;
@@ -49,6 +50,9 @@ pub enum Error {
     Refused(IpAddr),
     #[error("the answer is too large")]
     TooLarge,
+    /// Only the user can help, and this says how.
+    #[error("{0}")]
+    Setup(String),
 }
 
 /// Whether this is an address that can be called: `http` or `https`, with a host.
@@ -76,7 +80,7 @@ type Tcp = HttpConnector<Resolver>;
 #[derive(Debug, Clone)]
 enum Connections {
     Direct(Client<HttpsConnector<Tcp>, Full<Bytes>>),
-    Tunnelled(Client<HttpsConnector<Tunnel<Tcp>>, Full<Bytes>>),
+    Tunnelled(Client<HttpsConnector<Tunnel>, Full<Bytes>>),
 }
 
 impl Connections {
@@ -102,19 +106,19 @@ impl Http {
         Self::with(is_secure, Some(guard))
     }
 
-    /// The same, on the way out of a closed network that the user has set up.
+    /// For the server at this address, on the way out of a closed network that the user has set up.
     ///
     /// # Errors
-    /// When no certificate authorities are found for `https`, or when those that the user added cannot be read.
-    pub fn through(is_secure: bool, egress: &Egress) -> Result<Self, Error> {
+    /// When no certificate authorities are found for `https`, or when what the user set up cannot be used.
+    pub fn through(address: &Uri, egress: &Egress) -> Result<Self, Error> {
         // Proxies tunnel connections with TLS; others are for this machine or its neighbours.
-        let tunnel = egress.tunnel(tcp(None)).filter(|_| is_secure);
-        if !is_secure || (tunnel.is_none() && egress.authorities.is_empty()) {
-            return Self::with(is_secure, None);
+        if address.scheme_str() != Some("https") {
+            return Self::with(false, None);
         }
+        let proxy = egress.proxy(address.host().unwrap_or_default())?;
         let tls = HttpsConnectorBuilder::new().with_tls_config(egress.tls()?).https_only().enable_http1();
-        let client = match tunnel {
-            Some(tunnel) => Connections::Tunnelled(pooled(tls.wrap_connector(tunnel))),
+        let client = match proxy {
+            Some(proxy) => Connections::Tunnelled(pooled(tls.wrap_connector(Tunnel { proxy, tcp: tcp(None) }))),
             None => Connections::Direct(pooled(tls.wrap_connector(tcp(None)))),
         };
         Ok(Self { client, guard: None })
@@ -147,7 +151,7 @@ impl Http {
         }
         let request = request.body(Full::new(call.body)).map_err(|error| Error::Request(error.to_string()))?;
         // An address that is written as one needs no lookup.
-        let host = request.uri().host().unwrap_or_default().trim_matches(['[', ']']);
+        let host = request.uri().host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         if let (Some(guard), Ok(address)) = (self.guard, host.parse())
             && !guard(address)
         {
@@ -155,7 +159,7 @@ impl Http {
         }
         match tokio::time::timeout(timeout, self.client.request(request)).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(Error::Broken(root_cause(&error))),
+            Ok(Err(error)) => Err(connecting(&error, &host)),
             Err(_) => Err(Error::Silent(timeout)),
         }
     }
@@ -241,6 +245,28 @@ fn failed(error: Failure) -> Error {
         Err(error) if error.is::<http_body_util::LengthLimitError>() => Error::TooLarge,
         Err(error) => Error::Broken(root_cause(&*error)),
     }
+}
+
+/// Why a request has no answer. An error of our own, and a certificate that nobody here vouches for, are found among its causes.
+fn connecting(error: &(dyn std::error::Error + 'static), host: &str) -> Error {
+    let mut cause = Some(error);
+    while let Some(mut this) = cause {
+        // An error of the system that holds another one does not name it as its source.
+        while let Some(held) = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            this = held;
+        }
+        if let Some(own) = this.downcast_ref::<Error>() {
+            return own.clone();
+        }
+        if let Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) = this.downcast_ref() {
+            return Error::Setup(format!(
+                "the certificate of {host} is of an authority that this machine does not know: name the file of your company's \
+                 authority (PEM) in NODE_EXTRA_CA_CERTS or SSL_CERT_FILE"
+            ));
+        }
+        cause = this.source();
+    }
+    Error::Broken(root_cause(error))
 }
 
 /// The innermost cause says what happened: `connection refused`, not `client error (Connect)`.

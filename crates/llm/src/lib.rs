@@ -12,5 +12,6 @@ pub mod wire;
 pub use conversation::{
     Answer, Arguments, Delta, Message, Opaque, Part, Protocol, Request, StopReason, Tool, ToolCall, ToolResult,
 };
-pub use model::{Asked, Failed, Model, Watch, ask, refusal};
+pub use model::{Asked, Failed, Model, Watch, ask, refusal, unanswered};
 pub use provider::{Endpoint, Provider};
+pub use ralph_http::Egress;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ralph_agents::{classify, reset_time};
 use ralph_http::header::{CONTENT_TYPE, HeaderMap};
-use ralph_http::{Bytes, Call, Events, Http, Incoming, Method, Response};
+use ralph_http::{Bytes, Call, Egress, Events, Http, Incoming, Method, Response};
 use ralph_model::{Remedy, Timestamp, Trouble, TroubleKind};
 use serde_json::Value;
 
@@ -80,8 +80,13 @@ struct Fault {
 
 impl Model {
     /// A model. Needs a Tokio runtime once it is asked.
-    pub fn new(endpoint: Endpoint, name: &str, now: fn() -> Timestamp) -> Result<Self, ralph_http::Error> {
-        let http = Http::new(endpoint.url.scheme_str() == Some("https"))?;
+    pub fn new(
+        endpoint: Endpoint,
+        name: &str,
+        egress: &Egress,
+        now: fn() -> Timestamp,
+    ) -> Result<Self, ralph_http::Error> {
+        let http = Http::through(&endpoint.url, egress)?;
         Ok(Self { endpoint, name: name.to_owned(), http, now })
     }
 
@@ -147,7 +152,7 @@ impl Model {
     }
 
     fn unreachable(&self, error: &ralph_http::Error, has_begun: bool) -> Fault {
-        Fault { trouble: self.trouble(TroubleKind::Unreachable, error), has_begun }
+        Fault { trouble: self.trouble(unanswered(error), error), has_begun }
     }
 
     /// An answer that is none. A model that was asked the same again may write a better one.
@@ -173,6 +178,15 @@ impl Model {
         let message = format!("{}: status {status}: {}", self.endpoint.url, trouble.message);
         let trouble = Trouble { message, ..trouble };
         Fault { trouble, has_begun: false }
+    }
+}
+
+/// What it means that a service does not answer.
+#[must_use]
+pub const fn unanswered(error: &ralph_http::Error) -> TroubleKind {
+    match error {
+        ralph_http::Error::Setup(_) => TroubleKind::Setup,
+        _ => TroubleKind::Unreachable,
     }
 }
 

@@ -13,7 +13,7 @@ const NOW: Timestamp = Timestamp(1_763_200_000_000);
 
 fn model(server: &ScriptedModel, provider: Provider) -> Model {
     let endpoint = Endpoint::new(provider, Some(&server.url()), Some("key-1")).unwrap();
-    Model::new(endpoint, "m-1", || NOW).unwrap()
+    Model::new(endpoint, "m-1", &Egress::default(), || NOW).unwrap()
 }
 
 /// Asks what has to be asked again, and returns what was seen on the way.
@@ -168,7 +168,7 @@ fn keys_are_sent_and_never_shown() {
 fn nobody_at_the_address_is_trouble_with_its_words() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let endpoint = Endpoint::new(Provider::OpenaiChat, Some(&format!("http://{free}")), None).unwrap();
-    let model = Model::new(endpoint, "m", || NOW).unwrap();
+    let model = Model::new(endpoint, "m", &Egress::default(), || NOW).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let fault = runtime.block_on(model.attempt(Bytes::new(), &mut |_| {})).err().unwrap();
     assert_eq!(fault.trouble.kind, TroubleKind::Unreachable);

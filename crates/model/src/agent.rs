@@ -30,6 +30,9 @@ pub struct AgentSpec {
     /// It costs nothing that Ralph has to count.
     #[serde(default)]
     pub unmetered: bool,
+    /// A command that writes to its report what it costs so far, while it runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reports_cost: bool,
 }
 
 /// What is started for an agent.
@@ -65,6 +68,7 @@ impl AgentSpec {
             args: Vec::new(),
             user_settings: false,
             unmetered: false,
+            reports_cost: false,
         }
     }
 

@@ -56,7 +56,12 @@ impl Attempts {
         };
         match self.entry(attempt) {
             Some(AttemptEntry { metering: Metering::Watched, cost, .. }) => cost.map_or(Cost::Unknown, known),
-            Some(AttemptEntry { metering: Metering::Reported, .. }) => reported(),
+            // What passed the gateway was recorded, and a report says no less.
+            Some(AttemptEntry { metering: Metering::Reported, cost, .. }) => match (cost, reported()) {
+                (Some(counted), Cost::Known { amount }) => known((*counted).max(amount)),
+                (Some(counted), Cost::Unknown | Cost::Unmetered) => known(*counted),
+                (None, reported) => reported,
+            },
             None => noted(&self.folder.so_far(attempt)).unwrap_or_else(reported),
         }
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_agents::{Agent, AgentServices, McpServer};
+use ralph_gateway::Egress;
 use ralph_model::{AgentRun, AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_notify::Notifier;
 use ralph_process::{Level, Supervisor};
@@ -98,6 +99,8 @@ pub struct Services {
     /// What an agent finds there besides: its own key, and its own documented variables.
     pub agent_variables: AgentVariables,
     pub prices: Arc<PriceList>,
+    /// How requests to model services leave this machine.
+    pub egress: Egress,
     /// Answers `PreToolUse` events of Claude Code, called with the file of prohibited paths as its last argument.
     pub hook: Option<Vec<OsString>>,
     /// Tools that agents are given, where their kind takes any.

@@ -20,6 +20,7 @@ mod canary;
 mod fingerprint;
 mod fixture;
 pub mod model;
+pub mod network;
 pub mod postgres;
 mod processes;
 mod repo;

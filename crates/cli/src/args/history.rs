@@ -46,13 +46,17 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) unmetered: bool,
 
-    /// Permit an agent that reports its cost only after a run: the cost limit is checked between runs
+    /// Permit an agent that shows its cost only after a run: the cost limit is checked between runs
     #[arg(long)]
     pub(crate) cost_after_run: bool,
 
     /// Continue with another agent; repeat for several, which take turns as at the start
-    #[arg(long, value_name = "NAME[:MODEL]")]
+    #[arg(long, value_name = "NAME[:MODEL]", conflicts_with = "agent_command")]
     pub(crate) agent: Vec<String>,
+
+    /// Continue with this command as the agent: it reads the prompt on standard input
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
+    pub(crate) agent_command: Option<String>,
 
     /// Continue with another model
     #[arg(long, value_name = "MODEL")]
@@ -82,6 +86,7 @@ impl ResumeArgs {
             || self.discard_after.is_some()
             || self.model.is_some()
             || !self.agent.is_empty()
+            || self.agent_command.is_some()
     }
 }
 

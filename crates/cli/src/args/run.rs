@@ -217,7 +217,7 @@ pub(crate) struct RunArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent", hide_short_help = true)]
     pub(crate) race: Option<u32>,
 
-    /// Permit an agent that reports its cost only after a run: the cost limit is checked between runs
+    /// Permit an agent that shows its cost only after a run: the cost limit is checked between runs
     #[arg(long, help_heading = "Agent", hide_short_help = true)]
     pub(crate) cost_after_run: bool,
 

@@ -162,6 +162,10 @@ pub(crate) struct WorkerArgs {
     #[arg(long)]
     pub(crate) unmetered: bool,
 
+    /// Permit an agent that shows its cost only after a run: the cost limit is checked between runs
+    #[arg(long)]
+    pub(crate) cost_after_run: bool,
+
     /// End when nothing is left to claim
     #[arg(long)]
     pub(crate) drain: bool,

@@ -68,7 +68,8 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
 
 fn resolved(root: &Path) -> anyhow::Result<Resolved> {
     let program = std::env::current_exe().context("the ralph program cannot find its own file")?;
-    let agent = AgentSpec::command("scripted", format!("{} {AGENT}", shell_word(&program)));
+    let line = format!("{} {AGENT}", shell_word(&program));
+    let agent = AgentSpec { reports_cost: true, ..AgentSpec::command("scripted", line) };
     let workspace = root.canonicalize()?.to_string_lossy().into_owned();
     let config = LoopConfig {
         verification_commands: vec!["sh ./test.sh".to_owned()],

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use ralph_engine::Limits;
-use ralph_model::RunKind;
+use ralph_model::{AgentSpec, RunKind};
 use ralph_runtime::Resume;
 use ralph_store::{Broken, Filter, RunEntry, RunStatus, Seq, StoreHandle};
 
@@ -46,10 +46,11 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     }
     // As it is by now: it may have gone on with others before.
     let mut config = read(&store, entry.id).await?.facts().config.clone();
+    let before: Vec<AgentSpec> = config.agents().cloned().collect();
     store.close().await?;
     let user = around.user_settings()?;
     let prices = prices(&user)?;
-    let instead = instead(&user, &config, &args.agent, args.model.as_ref())?;
+    let instead = instead(&user, &config, &args.agent, args.agent_command.as_ref(), args.model.as_ref())?;
     if let [first, more @ ..] = instead.as_slice() {
         if !args.unmetered {
             refuse_unpriced(&instead.iter().collect::<Vec<_>>(), &prices)?;
@@ -68,7 +69,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     if args.unmetered {
         config.set_unmetered();
     }
-    around.refuse_late_cost(&config)?;
+    around.check_agents(&config, &before)?;
     for caution in around.agent_warnings(&config) {
         screen.say(&format!("warning: {caution}"))?;
     }

@@ -32,6 +32,7 @@ pub(crate) async fn run(args: WorkerArgs, around: &Host, screen: &mut Screen<'_>
             agent: Some(args.agent).filter(|names| !names.is_empty()).map(OneOrMore),
             agent_command: args.agent_command,
             unmetered: args.unmetered.then_some(true),
+            cost_after_run: args.cost_after_run.then_some(true),
             ..Layer::default()
         },
         drain: args.drain,

@@ -136,12 +136,19 @@ fn sixteen_loops_of_real_programs_share_the_money_of_a_day() {
     assert!(codes.iter().all(|code| [11, 12].contains(code)), "the loop or the day has no money left: {codes:?}");
 }
 
-/// In a network of its own the program reaches its gateway and nothing else, and its commands neither.
+/// In a network of its own the program and its commands reach its gateway and the host that is allowed, and nothing else.
 fn walled(client: Client) {
-    let other = ralph_testkit::ScriptedModel::start(script([]));
-    let model = port(&other.url());
+    let [other, allowed] = [(); 2].map(|()| ralph_testkit::ScriptedModel::start(script([])));
+    let (model, allowed) = (other.port(), allowed.port());
+    let fetch = |port: u16| {
+        format!(
+            "curl -s -o /dev/null -w '%{{http_code}} ' --noproxy '' -x \"$http_proxy\" http://localhost:{port}/nothing >> fetched.txt"
+        )
+    };
     let try_out = format!(
-        "node -e \"require('net').connect({model}, '127.0.0.1').on('connect', () => process.exit(0)).on('error', () => process.exit(7))\"; echo $? > reached.txt"
+        "node -e \"require('net').connect({model}, '127.0.0.1').on('connect', () => process.exit(0)).on('error', () => process.exit(7))\"; echo $? > reached.txt; {}; {}",
+        fetch(allowed),
+        fetch(model),
     );
     let replies = [
         Reply::tool(Tool::shell(try_out)).usage(client.usage()),
@@ -149,14 +156,16 @@ fn walled(client: Client) {
         Reply::say("done").usage(client.usage()),
     ];
     let place = Place::new(client, script(replies).side_usage(client.usage()));
-    let ended = place.run(&["--max", "1", "--agent-network", "model"]).ok();
+    let host = format!("localhost:{allowed}");
+    let ended = place.run(&["--max", "1", "--agent-network", "model", "--allow-host", &host]).ok();
     assert!(!ended.stderr.contains("not enforced"), "network namespaces are missing here: {}", ended.stderr);
     assert_eq!(ended.json()["verified"], true, "{}", ended.stderr);
     assert_eq!(place.repo.read("reached.txt").trim(), "7", "another port of this machine is not reached");
-}
-
-fn port(url: &str) -> String {
-    url.rsplit(':').next().unwrap().trim_end_matches('/').to_owned()
+    assert_eq!(
+        place.repo.read("fetched.txt").trim(),
+        "404 403",
+        "the proxy lets one host be reached, and not the other"
+    );
 }
 
 for_each_client! {

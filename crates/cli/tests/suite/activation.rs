@@ -64,6 +64,7 @@ fn what_is_work_for_a_loop_becomes_one() {
     let words = [
         "do",
         "Fix the crash in the CSV export",
+        "--cost-after-run",
         "--agent-command",
         &agent,
         "--skill",
@@ -86,7 +87,7 @@ fn what_is_work_for_a_loop_becomes_one() {
 fn what_is_not_gets_one_pass_and_its_answer_is_shown() {
     let (user, repo) = project();
     let agent = user.agent(Script::new().otherwise([Step::say("It parses arguments."), Step::cost(10)]));
-    let words = ["do", "What does parseArgs do?", "--agent-command", &agent];
+    let words = ["do", "What does parseArgs do?", "--cost-after-run", "--agent-command", &agent];
     let answered = user.ralph(repo.path(), words).ok();
     assert!(answered.stdout.starts_with("It parses arguments."), "{}", answered.stdout);
     assert!(answered.stderr.contains("one pass") && answered.stderr.contains("a question"), "{}", answered.stderr);
@@ -96,7 +97,7 @@ fn what_is_not_gets_one_pass_and_its_answer_is_shown() {
     assert!(!user.ralph(repo.path(), words).ok().stderr.contains("check: "));
     repo.remove("ralph.toml");
     // What changes code is checked all the same.
-    let words = ["do", "Fix the login bug", "--agent-command", &agent, "--json"];
+    let words = ["do", "Fix the login bug", "--cost-after-run", "--agent-command", &agent, "--json"];
     let result = user.ralph(repo.path(), words).with_code(10).json();
     assert_eq!((&result["iterations"], &result["verified"]), (&1.into(), &false.into()), "{result:#}");
 }
@@ -109,7 +110,7 @@ fn a_broken_ralph_still_runs_the_request_once() {
     std::fs::create_dir_all(user.state()).unwrap();
     std::fs::write(user.state().join("ralph.db"), "this is no database, and long enough to be looked at ".repeat(40))
         .unwrap();
-    let words = ["do", "Fix the crash in the CSV export", "--agent-command", &agent, "--json"];
+    let words = ["do", "Fix the crash in the CSV export", "--cost-after-run", "--agent-command", &agent, "--json"];
     let ended = user.ralph(repo.path(), words).ok();
     let result = ended.json();
     assert!(ended.stderr.contains("Ralph failed before the first iteration"), "{}", ended.stderr);

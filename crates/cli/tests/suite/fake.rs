@@ -189,8 +189,13 @@ pub fn prices() -> String {
     format!("prices.\"{MODEL}\".input = 4\nprices.\"{MODEL}\".output = {MICROS_A_TOKEN}\n")
 }
 
-/// The words of a run with agents that are configured, to which a test adds its own.
+/// The words of a run with agents that are configured, to which a test adds its own. Their limits may be checked between runs.
 pub fn words(agents: &[&str], max: u32, more: &[&str]) -> Vec<String> {
+    strict_words(agents, max, &[&["--cost-after-run"], more].concat())
+}
+
+/// The same without that permission.
+pub fn strict_words(agents: &[&str], max: u32, more: &[&str]) -> Vec<String> {
     let max = max.to_string();
     let usual = ["run", "Make the check pass", "--max", &max, "--max-cost", "1", "--pause", "0", "--json"];
     let mut words = usual.map(str::to_owned).to_vec();

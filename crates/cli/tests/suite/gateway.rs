@@ -6,7 +6,7 @@ use ralph_testkit::model::{Fault, Reply, Script, Status, Then, Usage};
 use ralph_testkit::{Processes, Repo, ScriptedModel};
 use serde_json::Value;
 
-use crate::aid::{SOON, extended, finish, kill, micros, settled, wait_until};
+use crate::aid::{SOON, extended, finish, kill, micros, query, settled, wait_until};
 use crate::fake::{self, Fake, Run};
 use crate::harness::{Ended, User, run_words_with};
 
@@ -190,6 +190,49 @@ fn an_agent_whose_ralph_was_killed_cannot_spend() {
     // One may have been on its way.
     let after = scene.model.requests().len();
     assert!(after <= before + 1, "{before} requests before it was killed, {after} in all");
+}
+
+/// A report that says less than what passed is no way to a cheap crash.
+#[test]
+fn what_passed_is_charged_after_a_crash_whatever_the_report_says() {
+    let scene = Scene::new(3, 30_000);
+    let scene = Scene { line: format!("{}; sleep 600", scene.line), ..scene };
+    let child = scene.spawn(scene.words(&[]));
+    let recorded = || query(&scene.user, "SELECT CAST(cost_micros AS TEXT) FROM attempts");
+    wait_until("three requests", || scene.model.requests().len() == 3);
+    wait_until("their cost", || recorded() == [["90000"]]);
+    kill(child);
+    let result = finish(scene.spawn(["resume", "--json"].map(str::to_owned))).with_code(10).json();
+    assert_eq!((micros(&result["costUSD"]), settled(&scene.user)), (90_000, 90_000), "{result}");
+}
+
+/// Nobody but the gateway can say what a command spends, and for a model without a price neither can that.
+#[test]
+fn a_command_that_asks_a_model_without_a_price_is_ended() {
+    let scene = Scene::new(40, 30_000);
+    let agent = scene.user.home().join("agent.py");
+    std::fs::write(&agent, AGENT.replace("claude-sonnet-4-5", "mystery-1")).unwrap();
+    let ended = scene.run(&[]).with_code(11);
+    assert!(ended.stderr.contains("[prices.\"mystery-1\"]"), "{}", ended.stderr);
+    let result = ended.json();
+    assert_eq!(micros(&result["costUSD"]), 1_000_000, "unknown is not what it claims: {result}");
+    assert!(scene.model.requests().len() < 40, "it was ended early");
+    // What the user believes counts, and no less than what has a price.
+    scene.user.configure(&format!("[agents.own]\ncommand = {:?}\nreports_cost = true\n", scene.line));
+    let words = ["--criteria", "false", "--env", "ANTHROPIC_API_KEY"];
+    let result = finish(scene.spawn(fake::words(&["own"], 1, &words))).with_code(10).json();
+    assert_eq!(micros(&result["costUSD"]), 0, "{result}");
+}
+
+/// What cannot be counted is not forwarded, and the user is told.
+#[test]
+fn a_request_that_cannot_be_counted_is_named() {
+    let scene = Scene::new(1, 30_000);
+    let agent = scene.user.home().join("agent.py");
+    std::fs::write(&agent, AGENT.replace("/v1/messages", "/v1/embeddings")).unwrap();
+    let ended = scene.run(&[]).with_code(10);
+    assert!(ended.stderr.contains("POST /v1/embeddings was not forwarded"), "{}", ended.stderr);
+    assert_eq!(scene.model.requests().len(), 0);
 }
 
 #[test]

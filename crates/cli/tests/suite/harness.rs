@@ -182,6 +182,8 @@ pub fn run_words(agent: &str, max: u32) -> Vec<String> {
         "--pause",
         "0",
         "--json",
+        // The scripted agent reports its cost, and a test says when.
+        "--cost-after-run",
         "--agent-command",
         agent,
     ];

@@ -17,6 +17,7 @@ mod harness;
 mod activation;
 mod afterwards;
 mod attacks;
+mod closed_network;
 mod crash;
 mod database;
 mod distrust;

@@ -151,7 +151,7 @@ fn loop_arguments(max: u32) -> Value {
 fn scene(script: Script) -> (User, Repo, Agent) {
     let (user, repo) = (User::new(), Repo::init());
     let agent = Agent::new(&user, script);
-    user.configure(&format!("pause_ms = 0\nagent_command = {:?}\n", agent.line));
+    user.configure(&format!("pause_ms = 0\ncost_after_run = true\nagent_command = {:?}\n", agent.line));
     (user, repo, agent)
 }
 

@@ -21,7 +21,7 @@ fn wrong(name: &'static str, words: &[&str], says: &[&'static str]) -> Wrong {
 
 /// A line that is right but for one thing.
 fn but(name: &'static str, more: &[&str], says: &[&'static str]) -> Wrong {
-    let right = ["Fix it", "--max", "3", "--max-cost", "1", "--agent-command", "AGENT"];
+    let right = ["Fix it", "--max", "3", "--max-cost", "1", "--cost-after-run", "--agent-command", "AGENT"];
     wrong(name, &[&right[..], more].concat(), says)
 }
 
@@ -106,19 +106,33 @@ fn table() -> Vec<Wrong> {
             )
         },
         Wrong {
-            config: "[agents.odd]\nkind = 'acp'\ncommand = 'opencode acp'\n",
+            config: "[agents.odd]\nkind = 'acp'\ncommand = 'cat --acp'\n",
             ..wrong(
                 "a server that reports its cost too late",
                 &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd", "--criteria", "true", "--race", "2"],
-                &[
-                    "--agent:",
-                    "`odd`",
-                    "--max-cost",
-                    "--cost-after-run",
-                    "--unmetered",
-                    "--agent opencode instead",
-                    EXAMPLE,
-                ],
+                &["--agent:", "`odd`", "--max-cost", "--cost-after-run", "--unmetered", EXAMPLE],
+            )
+        },
+        wrong(
+            "a command whose cost nothing shows",
+            &["Fix it", "--max", "3", "--max-cost", "1", "--agent-command", "AGENT", "--criteria", "true"],
+            &[
+                "--agent:",
+                "`command`",
+                "--max-cost",
+                "--unmetered",
+                "--env",
+                "reports_cost",
+                "--cost-after-run",
+                EXAMPLE,
+            ],
+        ),
+        Wrong {
+            config: "[agents.odd]\nkind = 'gemini'\nprogram = '/bin/true'\n",
+            ..wrong(
+                "a login that bypasses the gateway",
+                &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd", "--criteria", "true"],
+                &["--agent:", "`odd`", "after a run", "an API key", "--unmetered", "--cost-after-run", EXAMPLE],
             )
         },
         wrong(

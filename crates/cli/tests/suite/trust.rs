@@ -70,6 +70,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("prices.*.cache_read", Never, "[prices.dear]\ncache_read = 0"),
     ("prices.*.cache_write", Never, "[prices.dear]\ncache_write = 0"),
     ("unmetered", Approved, "unmetered = true"),
+    ("agents.*.reports_cost", Approved, "[agents.mine]\ncommand = \"true\"\nreports_cost = true"),
     ("cost_after_run", Never, "cost_after_run = true"),
     ("meter", Never, "meter = \"auto\""),
     ("record_requests", Never, "record_requests = true"),

@@ -1,7 +1,7 @@
 //! What an answer used, read from its bytes as they pass by. Keeps no content, and takes nothing for an error: a reader
 //! that only watches need not understand as much as the one that asked.
 
-use ralph_model::Tokens;
+use ralph_model::{Money, Tokens};
 use serde_json::Value;
 
 use super::{anthropic, chat, number, responses, text};
@@ -21,8 +21,8 @@ pub struct UsageSeen {
     pub model: Option<String>,
     /// Its tokens; none where the service reported none.
     pub tokens: Option<Tokens>,
-    /// Searches of the web that the service made for the answer and sells apart.
-    pub searches: u64,
+    /// What the service's own tools cost that it used for the answer: searches of the web, say.
+    pub tools: Money,
     /// The hundredths of the usual price that the service asks for this tier.
     pub percent: i64,
     /// The price is that of the fast variant of the model.
@@ -36,17 +36,28 @@ pub struct UsageSeen {
 }
 
 /// Words of which one is in every event that says something about usage.
-const SIGNS: [&[u8]; 9] = [
+const SIGNS: [&[u8]; 10] = [
     b"\"usage\"",
     b"\"usageMetadata\"",
     b"\"message_stop\"",
     b"\"response.created\"",
-    b"\"web_search_call\"",
+    b"_call\"",
+    b"\"webSearchQueries\"",
     b"\"finish_reason\"",
     b"\"finishReason\"",
     b"\"error\"",
     b"\"message_start\"",
 ];
+/// What services ask for one use of their own tools, in micro-dollars.
+const SEARCH: u64 = 10_000;
+const GEMINI_SEARCH: u64 = 35_000;
+const OPENAI_TOOLS: [(&str, u64); 4] = [
+    ("web_search_call", SEARCH),
+    ("file_search_call", 2_500),
+    ("code_interpreter_call", 30_000),
+    ("image_generation_call", 250_000),
+];
+
 /// About as many bytes of an event are not the text that it carries.
 const ENVELOPE: usize = 120;
 /// About as many bytes of text are one token.
@@ -108,11 +119,13 @@ impl UsageReader {
         let percent = if matches!(self.tier.as_str(), "batch" | "flex") { 50 } else { 100 };
         let is_fast = (is_openai && matches!(self.tier.as_str(), "priority" | "fast"))
             || (self.format == Format::Messages && text(&self.usage, "speed") == "fast");
-        let searches = match self.format {
-            Format::Messages => number(&self.usage["server_tool_use"], "web_search_requests"),
-            Format::Responses | Format::Chat | Format::Gemini => self.seen.searches,
+        let tools = match self.format {
+            Format::Messages => {
+                dollars(SEARCH.saturating_mul(number(&self.usage["server_tool_use"], "web_search_requests")))
+            }
+            Format::Responses | Format::Chat | Format::Gemini => self.seen.tools,
         };
-        UsageSeen { tokens, percent, is_fast, searches, ..self.seen.clone() }
+        UsageSeen { tokens, percent, is_fast, tools, ..self.seen.clone() }
     }
 
     fn value(&mut self, event: &Value) {
@@ -125,12 +138,12 @@ impl UsageReader {
                 _ => {}
             },
             Format::Responses => match text(event, "type") {
-                "response.output_item.done" if event["item"]["type"] == "web_search_call" => self.seen.searches += 1,
+                "response.output_item.done" => self.seen.tools += tool(&event["item"]),
                 "response.completed" | "response.incomplete" => {
                     // Its items were counted one by one.
-                    let searches = self.seen.searches;
+                    let tools = self.seen.tools;
                     self.response(&event["response"]);
-                    self.seen.searches = self.seen.searches.max(searches);
+                    self.seen.tools = self.seen.tools.max(tools);
                     self.seen.is_over = true;
                 }
                 "response.failed" | "error" => {
@@ -152,6 +165,11 @@ impl UsageReader {
                 self.name(text(event, "modelVersion"));
                 self.count(&event["usageMetadata"]);
                 self.seen.is_over |= event["candidates"][0]["finishReason"].is_string();
+                // One price for all searches of an answer.
+                let searches = event["candidates"][0]["groundingMetadata"]["webSearchQueries"].as_array();
+                if searches.is_some_and(|searches| !searches.is_empty()) {
+                    self.seen.tools = dollars(GEMINI_SEARCH);
+                }
                 self.seen.is_error |= event.get("error").is_some();
             }
         }
@@ -167,8 +185,7 @@ impl UsageReader {
         self.tier(response);
         self.count(&response["usage"]);
         let output = response["output"].as_array().into_iter().flatten();
-        let searches = output.filter(|item| item["type"] == "web_search_call").count();
-        self.seen.searches = u64::try_from(searches).unwrap_or(u64::MAX);
+        self.seen.tools = output.map(tool).sum();
     }
 
     fn name(&mut self, model: &str) {
@@ -188,6 +205,16 @@ impl UsageReader {
         super::take_counts(&mut self.usage, usage);
         self.tier(usage);
     }
+}
+
+/// What one use of a tool of the service costs.
+fn tool(item: &Value) -> Money {
+    let known = OPENAI_TOOLS.iter().find(|(name, _)| item["type"] == *name);
+    known.map_or(Money::ZERO, |(_, micros)| dollars(*micros))
+}
+
+fn dollars(micros: u64) -> Money {
+    Money::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
 fn contains(data: &[u8], sign: &[u8]) -> bool {

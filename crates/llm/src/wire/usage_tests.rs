@@ -1,4 +1,4 @@
-use ralph_model::Tokens;
+use ralph_model::{Money, Tokens};
 use serde_json::{Value, json};
 
 use super::*;
@@ -21,7 +21,10 @@ fn each_format_reports_its_usage_in_a_stream() {
     ];
     let seen = read(Format::Messages, &messages);
     let tokens = Tokens { input: 5, cache_read: 7, cache_write: 3, cache_write_hour: 1, output: 9 };
-    assert_eq!((seen.tokens, seen.searches, seen.percent, seen.is_over), (Some(tokens), 2, 100, true));
+    assert_eq!(
+        (seen.tokens, seen.tools, seen.percent, seen.is_over),
+        (Some(tokens), Money::from_micros(20_000), 100, true)
+    );
     assert_eq!(seen.model.as_deref(), Some("claude-x"));
     let cut = read(Format::Messages, &messages[..2]);
     assert_eq!((cut.tokens.map(|tokens| tokens.output), cut.is_over, cut.written), (Some(1), false, 1));
@@ -35,7 +38,10 @@ fn each_format_reports_its_usage_in_a_stream() {
     ];
     let seen = read(Format::Responses, &responses);
     let tokens = Tokens { input: 4, cache_read: 5, output: 2, ..Tokens::default() };
-    assert_eq!((seen.tokens, seen.is_fast, seen.searches, seen.is_over), (Some(tokens), true, 1, true));
+    assert_eq!(
+        (seen.tokens, seen.is_fast, seen.tools, seen.is_over),
+        (Some(tokens), true, Money::from_micros(10_000), true)
+    );
     assert_eq!(seen.model.as_deref(), Some("gpt-y"), "it answered under another name");
     assert_eq!(read(Format::Responses, &responses[..1]).tokens, None);
 
@@ -90,4 +96,13 @@ fn an_answer_in_one_piece_has_the_same_usage_and_nonsense_has_none() {
     }
     let refused = read(Format::Messages, &[json!({ "type": "error", "error": { "type": "overloaded_error" } })]);
     assert!(refused.is_error);
+}
+
+#[test]
+fn tools_of_the_service_cost_apart() {
+    let item = |kind: &str| json!({ "type": "response.output_item.done", "item": { "type": kind } });
+    let items = ["web_search_call", "file_search_call", "image_generation_call", "function_call"].map(item);
+    assert_eq!(read(Format::Responses, &items).tools, Money::from_micros(10_000 + 2_500 + 250_000));
+    let grounded = json!({ "candidates": [{ "groundingMetadata": { "webSearchQueries": ["a", "b"] } }] });
+    assert_eq!(read(Format::Gemini, &[grounded]).tools, Money::from_micros(35_000));
 }

@@ -191,11 +191,7 @@ impl Context {
                 }
                 self.services.tell(Progress::Agent { event });
             };
-            let spent = |amount: Money| {
-                if is_watched {
-                    cost().spent(amount);
-                }
-            };
+            let spent = |amount: Money| cost().spent(amount);
             let observed = self.wire().drive(agent.as_ref(), task, stop, line, &mut events, &spent).await;
             if let (Ok(observed), true, false) = (&observed, is_watched, line.is_counted()) {
                 cost().settled(observed.cost);

@@ -1,6 +1,5 @@
 //! The gateway of one run of an agent: opened before the agent starts, watched while it works, and the last word on what it cost.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -10,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use ralph_agents::{Agent, AgentTask, Counted, EventSink, Observed, ProcessBase, Program, Route, StopSignal, route};
 use ralph_gateway::{
-    Egress, ForwardProxy, Gateway, GatewayEvent, GatewayOptions, RequestOutcome, RequestRecord, RunTotals, Shortfall,
-    Upstream,
+    ForwardProxy, Gateway, GatewayEvent, GatewayOptions, RequestOutcome, RequestRecord, RunTotals, Shortfall, Upstream,
 };
 use ralph_model::{
     Access, AgentEvent, AgentSpec, Attempt, Cost, Ended, Fault, FaultKind, Iteration, MeterMode, Money, Remedy,
@@ -75,6 +73,10 @@ pub(super) struct Gate {
     attempt: Attempt,
     agent: String,
     is_warned: bool,
+    /// The user knows that something was not forwarded.
+    is_told: bool,
+    /// Only the gateway can say what it costs.
+    is_blind: bool,
     /// When the service refused the program, which has not asked again.
     refused: Option<Instant>,
     /// Why there is no sense in letting the program go on.
@@ -194,8 +196,7 @@ impl Wire<'_> {
             upstreams,
             budget,
             prices: Arc::clone(&base.prices),
-            egress: egress(&base.environment),
-            no_proxy: value(&base.environment, &["NO_PROXY", "no_proxy"]).unwrap_or_default(),
+            egress: self.services.egress.clone(),
             now: base.now,
             sink: Arc::new(move |event| drop(send.send(event))),
             recorder: self.access.record_requests.then(|| self.recorder(attempt)),
@@ -206,7 +207,8 @@ impl Wire<'_> {
                     service.redirect(&mut base.environment, address, gateway.token());
                 }
                 base.counted.expect();
-                let (counted, agent) = (Arc::clone(&base.counted), agent.title());
+                let (counted, is_blind) = (Arc::clone(&base.counted), is_blind(agent));
+                let agent = agent.title();
                 Some(Gate {
                     gateway: Some(gateway),
                     events,
@@ -216,6 +218,8 @@ impl Wire<'_> {
                     attempt,
                     agent,
                     is_warned: false,
+                    is_told: false,
+                    is_blind,
                     refused: None,
                     hopeless: None,
                 })
@@ -248,19 +252,33 @@ impl Wire<'_> {
     fn note_request(self, gate: &mut Gate, event: GatewayEvent) -> (Option<Stop>, Option<Money>) {
         let (record, totals) = match event {
             GatewayEvent::Limit(_) => return (Some(Stop::BudgetSpent), None),
+            GatewayEvent::Uncountable(what) => {
+                self.warn_of_uncountable(gate, &what);
+                return (None, None);
+            }
             GatewayEvent::Request { record, totals } => (record, totals),
         };
         let is_counted = is_complete(&totals);
         gate.counted.count(is_counted);
         gate.refused = totals.problem.as_ref().and_then(|problem| problem.until).map(|_| Instant::now());
         if record.outcome != RequestOutcome::Answered && record.outcome != RequestOutcome::Refused {
-            let status = record.status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
+            let why = || totals.problem.as_ref().map(|problem| self.redacted(&problem.message));
+            let status = match record.status {
+                Some(status) => format!("status {status}"),
+                None => why().map_or_else(|| "no answer".to_owned(), |why| format!("no answer: {why}")),
+            };
             let reason = format!("{status} (failure {})", record.retries + 1);
             self.services.tell(Progress::Agent { event: AgentEvent::Retry { reason } });
             let is_over = record.outcome == RequestOutcome::Cut || totals.problem.is_some();
             if is_over && record.retries + 1 >= MAX_FAILURES {
                 gate.hopeless = Some(format!("the same request failed {MAX_FAILURES} times"));
             }
+            if let Some(problem) = totals.problem.as_ref().filter(|problem| is_own(problem, &record)) {
+                gate.hopeless = Some(problem.to_string());
+            }
+        }
+        if gate.is_blind && gate.budget.is_some() && !totals.unpriced.is_empty() {
+            gate.hopeless = Some(format!("there is no price for {}", totals.unpriced.join(", ")));
         }
         self.list(gate.iteration, gate.attempt, &gate.agent, &record);
         if let Some(context) = record.context.filter(|context| context.percent() >= NEARLY_FULL && !gate.is_warned) {
@@ -283,6 +301,16 @@ impl Wire<'_> {
         self.services.tell(Progress::Agent { event });
         let is_spent = gate.budget.is_some_and(|budget| totals.cost >= budget);
         (if is_spent { Some(Stop::BudgetSpent) } else { hopeless }, Some(totals.cost))
+    }
+
+    fn warn_of_uncountable(self, gate: &mut Gate, what: &str) {
+        if !std::mem::replace(&mut gate.is_told, true) {
+            let what: String = self.services.redactor.clean(what).chars().take(MAX_MODEL).collect();
+            self.services.warn(format!(
+                "{}: {what} was not forwarded, because what it costs cannot be counted; --meter stream or --unmetered lets it pass",
+                gate.agent
+            ));
+        }
     }
 
     /// Adds a request to the list of the run.
@@ -327,15 +355,19 @@ impl Wire<'_> {
                 observed.faults.push(Fault { kind: FaultKind::EndlessRetry, detail });
             }
             let trouble = totals.problem.clone().map(|problem| self.told(problem, agent));
-            apply(observed, &totals, trouble, agent.unmetered);
+            apply(observed, &totals, gate.budget, trouble, agent);
         }
     }
 }
 
 impl Wire<'_> {
+    fn redacted(self, message: &str) -> String {
+        self.services.redactor.clean(message).chars().take(MAX_MESSAGE).collect()
+    }
+
     /// What the service said to the last request, for people.
     fn told(self, problem: Trouble, agent: &AgentSpec) -> Trouble {
-        let message = self.services.redactor.clean(&problem.message).chars().take(MAX_MESSAGE).collect();
+        let message = self.redacted(&problem.message);
         let login = Program::of(agent).filter(|_| problem.kind == TroubleKind::Authentication);
         Trouble { message, advice: login.map(|program| program.login.to_owned()), ..problem }
     }
@@ -375,11 +407,21 @@ async fn waited(refused: Option<Instant>) {
 
 /// Whether everything that was asked for has a cost.
 fn is_complete(totals: &RunTotals) -> bool {
-    totals.requests > 0 && totals.unpriced.is_empty() && !totals.is_uncounted
+    totals.requests > 0 && totals.unpriced.is_empty()
+}
+
+/// Whether nobody but the gateway can say what an agent costs: a command says so itself only if the user declares that it does.
+fn is_blind(agent: &AgentSpec) -> bool {
+    agent.kind == AgentSpec::COMMAND && !agent.reports_cost
+}
+
+/// Whether a request was never answered because of this machine's own settings, which only the user can change.
+fn is_own(problem: &Trouble, record: &RequestRecord) -> bool {
+    problem.kind == TroubleKind::Setup && record.status.is_none()
 }
 
 /// What was counted on the wire takes the place of what the program reports.
-fn apply(observed: &mut Observed, totals: &RunTotals, told: Option<Trouble>, unmetered: bool) {
+fn apply(observed: &mut Observed, totals: &RunTotals, budget: Option<Money>, told: Option<Trouble>, agent: &AgentSpec) {
     if totals.requests > 0 {
         observed.usage = Usage {
             model: totals.model.clone().or_else(|| observed.usage.model.take()),
@@ -395,8 +437,13 @@ fn apply(observed: &mut Observed, totals: &RunTotals, told: Option<Trouble>, unm
         (Some(trouble), Some(told)) if trouble.kind.remedy() == Remedy::Wait => {
             trouble.until = trouble.until.or(told.until);
         }
+        // The program only knows that it got no answer.
+        (trouble, Some(told)) if told.kind == TroubleKind::Setup => {
+            observed.faults.push(Fault { kind: FaultKind::Service, detail: told.to_string() });
+            *trouble = Some(told);
+        }
         // Nor that it was refused at all.
-        (trouble @ None, Some(told)) if !observed.faults.is_empty() => {
+        (trouble @ None, Some(told)) if !observed.faults.is_empty() || !observed.ended.is_success() => {
             observed.faults.push(Fault { kind: FaultKind::Service, detail: told.to_string() });
             *trouble = Some(told);
         }
@@ -409,27 +456,26 @@ fn apply(observed: &mut Observed, totals: &RunTotals, told: Option<Trouble>, unm
         let left = budget.less(committed);
         let detail = format!("the next request costs about {expected} and {left} of {budget} is left");
         observed.faults.push(Fault { kind: FaultKind::Uncovered, detail });
+    } else if let Some(budget) = budget.filter(|budget| totals.cost >= *budget)
+        && observed.ended == Ended::BudgetSpent
+    {
+        // It was ended before it could send the request that would have been refused.
+        let detail = format!("{} of {budget} is spent", totals.cost);
+        observed.faults.push(Fault { kind: FaultKind::Uncovered, detail });
+    }
+    if agent.unmetered {
+        return;
     }
     // One that was refused before anything was sold cost nothing, which is known.
-    if !unmetered && (is_complete(totals) || (totals.requests == 0 && totals.refused.is_some())) {
+    if is_complete(totals) || (totals.requests == 0 && totals.refused.is_some()) {
         observed.cost = Cost::Known { amount: totals.cost };
         observed.unpriced.clear();
+    } else if totals.requests > 0 && is_blind(agent) {
+        observed.cost = Cost::Unknown;
+        observed.unpriced.clone_from(&totals.unpriced);
+    } else if let Cost::Known { amount } = &mut observed.cost {
+        *amount = totals.cost.max(*amount);
     }
-}
-
-/// The way out of a closed network, as the agent's environment has it.
-pub(super) fn egress(environment: &[(OsString, OsString)]) -> Egress {
-    let proxy = value(environment, &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]);
-    let authorities = value(environment, &["NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"]);
-    Egress { proxy, authorities: authorities.and_then(|path| fs::read(path).ok()).unwrap_or_default() }
-}
-
-pub(super) fn value(environment: &[(OsString, OsString)], names: &[&str]) -> Option<String> {
-    let found = |name: &&str| {
-        let value = environment.iter().rev().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str());
-        value.filter(|value| !value.is_empty()).map(str::to_owned)
-    };
-    names.iter().find_map(found)
 }
 
 fn append(folder: &LoopFolder, line: &str) -> std::io::Result<()> {

@@ -7,7 +7,7 @@ use ralph_gateway::ForwardProxy;
 use ralph_model::{AgentNetwork, HostRule};
 use ralph_process::Network;
 
-use super::gateway::{Wire, egress, value};
+use super::gateway::Wire;
 use crate::error::Error;
 
 /// How programs are made to use a proxy. They differ in which of the two spellings they read.
@@ -27,8 +27,7 @@ impl Wire<'_> {
         let proxy = match self.access.allow_hosts.as_slice() {
             [] => None,
             hosts => {
-                let exceptions = value(&base.environment, &EXCEPTIONS).unwrap_or_default();
-                let started = ForwardProxy::start(hosts.to_vec(), egress(&base.environment), exceptions).await;
+                let started = ForwardProxy::start(hosts.to_vec(), self.services.egress.clone()).await;
                 Some(started.map_err(Error::Proxy)?)
             }
         };

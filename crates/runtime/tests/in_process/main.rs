@@ -91,6 +91,7 @@ impl Lab {
             user_git: ralph_runtime::UserGit::default(),
             environment: vec![("PATH".into(), path)],
             agent_variables: Arc::new(|_| Vec::new()),
+            egress: ralph_gateway::Egress::default(),
             prices: Arc::default(),
             hook: None,
             ledger: ralph_runtime::Ledger::Written,

@@ -51,8 +51,10 @@ fn a_loop_runs_with_what_init_wrote() {
     user.ralph(repo.path(), ["init"]).ok();
     let patch = Fixture::named("fixable-bug/shell").patch();
     let agent = user.agent(Script::new().run([Step::run(format!("git apply {}", patch.display())), Step::cost(1000)]));
-    let result =
-        user.ralph(repo.path(), ["run", "Fix the failing tests", "--agent-command", &agent, "--json"]).ok().json();
+    let result = user
+        .ralph(repo.path(), ["run", "Fix the failing tests", "--cost-after-run", "--agent-command", &agent, "--json"])
+        .ok()
+        .json();
     assert_eq!((result["verified"].as_bool(), result["iterations"].as_u64()), (Some(true), Some(1)));
 }
 
