@@ -18,6 +18,7 @@ use ralph_verify::expected;
 use ralph_verify::modules;
 use ralph_verify::pins::{self, Answer, Expanded, Others, Parts, PinSet, Program, Question, Rest};
 use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
+use ralph_verify::tripwire::Equality;
 use ralph_verify::work::is_left_alone;
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
@@ -460,6 +461,30 @@ impl Pinned {
 
     /// What the work shows of itself. Tests may know that they are tests.
     fn read_signs(&self, workspace: &Workspace, tree: &TreeHash, looked: &mut Looked) -> Result<(), Error> {
+        self.for_changed_work(workspace, tree, &mut |path, before, now| {
+            let signs = detection::signs(path, before, now);
+            looked.signs.extend(signs.into_iter().map(|sign| format!("{path}: {sign}")));
+        })
+    }
+
+    /// Who decides what equals what in the checks of this tree.
+    pub(crate) fn equality(&self, workspace: &Workspace, tree: &TreeHash) -> Result<Equality, Error> {
+        let mut equality = Equality::AsAtStart;
+        self.for_changed_work(workspace, tree, &mut |path, before, now| {
+            if detection::decides_equality(path, before, now) {
+                equality = Equality::OfTheWork;
+            }
+        })?;
+        Ok(equality)
+    }
+
+    /// Shows each changed file of the work, as it was at the start and as it is.
+    fn for_changed_work(
+        &self,
+        workspace: &Workspace,
+        tree: &TreeHash,
+        show: &mut dyn FnMut(&str, Option<&str>, &str),
+    ) -> Result<(), Error> {
         let is_work =
             |path: &str| !self.pin(path).is_some_and(|pin| matches!(pin.kind, PinKind::Frozen | PinKind::Steering));
         let changes = workspace.changes(&self.start, tree)?;
@@ -470,8 +495,7 @@ impl Pinned {
                 Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
             };
             if let Some(now) = text(tree)? {
-                let signs = detection::signs(path, text(&self.start)?.as_deref(), &now);
-                looked.signs.extend(signs.into_iter().map(|sign| format!("{path}: {sign}")));
+                show(path, text(&self.start)?.as_deref(), &now);
             }
         }
         Ok(())

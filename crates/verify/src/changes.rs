@@ -10,11 +10,11 @@ use std::collections::HashSet;
 
 use crate::syntax::{Source, marks, readable};
 pub use heads::defined_tests;
-use heads::{has_to_fail, head_has, is_skipped, is_test, with_decorators};
+use heads::{expected_failure, has_to_fail, head_has, is_skipped, is_test, with_decorators};
 use sides::{Condition, conditions, expectation, is_inside_string, literals, outer_arguments};
 
-/// Functions of Python that expect an exception or a warning, and classes that stand for another one.
-const RAISES: [(&str, [&str; 2]); 7] = [
+/// Functions that expect an exception or a warning, and classes that stand for another one.
+const RAISES: [(&str, [&str; 2]); 11] = [
     ("raises", ["BufferError", "EOFError"]),
     ("assertRaises", ["BufferError", "EOFError"]),
     ("assertRaisesRegex", ["BufferError", "EOFError"]),
@@ -22,9 +22,16 @@ const RAISES: [(&str, [&str; 2]); 7] = [
     ("deprecated_call", ["ImportWarning", "BytesWarning"]),
     ("assertWarns", ["ImportWarning", "BytesWarning"]),
     ("assertWarnsRegex", ["ImportWarning", "BytesWarning"]),
+    ("assertThrows", ["java.util.ConcurrentModificationException.class", "java.nio.BufferOverflowException.class"]),
+    (
+        "assertThrowsExactly",
+        ["java.util.ConcurrentModificationException.class", "java.nio.BufferOverflowException.class"],
+    ),
+    ("expectException", ["\\UnderflowException::class", "\\OverflowException::class"]),
+    ("assert_raises", ["FloatDomainError", "EncodingError"]),
 ];
 /// Assertion functions, and what is asserted when their names are exchanged.
-const OPPOSITES: [(&str, &str); 35] = [
+const OPPOSITES: [(&str, &str); 48] = [
     ("assertEqual", "assertNotEqual"),
     ("assertEquals", "assertNotEquals"),
     ("assertSame", "assertNotSame"),
@@ -60,6 +67,19 @@ const OPPOSITES: [(&str, &str); 35] = [
     ("below", "least"),
     ("assertGreater", "assertLessEqual"),
     ("assertLess", "assertGreaterEqual"),
+    ("assertEmpty", "assertNotEmpty"),
+    ("assertCount", "assertNotCount"),
+    ("assertInstanceOf", "assertNotInstanceOf"),
+    ("assertStringContainsString", "assertStringNotContainsString"),
+    ("assertStringStartsWith", "assertStringStartsNotWith"),
+    ("assertStringEndsWith", "assertStringEndsNotWith"),
+    ("assertMatchesRegularExpression", "assertDoesNotMatchRegularExpression"),
+    ("assertArrayHasKey", "assertArrayNotHasKey"),
+    ("assertEqualsWithDelta", "assertNotEqualsWithDelta"),
+    ("assert_predicate", "refute_predicate"),
+    ("assert_match", "refute_match"),
+    ("assert_in_delta", "refute_in_delta"),
+    ("assert_instance_of", "refute_instance_of"),
 ];
 const OPERATORS: [(&str, &str); 8] = [
     ("==", "!="),
@@ -84,12 +104,31 @@ pub struct ChangeableTest {
 /// An assertion that can be changed, each in ways of its own: a test may be made to pass at one of them only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Whether the first change leaves no doubt: it is the other side of an equality.
-    pub(crate) is_sure: bool,
     /// Whether it is reached in any case.
     pub(crate) is_always: bool,
-    /// Edits for each way to change it, the best way first.
-    ways: Vec<Vec<Edit>>,
+    /// The best way to change it first.
+    ways: Vec<Way>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Way {
+    edits: Vec<Edit>,
+    shows: Shows,
+}
+
+/// What a way to change an assertion shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shows {
+    /// Another value is expected: without doubt the assertion has to fail.
+    Value,
+    /// Something that is no value of the same kind is expected: it has to fail, and says nothing about values of that kind.
+    OtherKind,
+    /// Another value, which may be one that does not matter.
+    LikelyValue,
+    /// Something else is given to the code, which may do the same with it.
+    Input,
+    /// The opposite is asserted: it has to fail, and says nothing about values.
+    Opposite,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +142,15 @@ impl Place {
     /// In how many ways it can be changed.
     pub fn ways(&self) -> usize {
         self.ways.len()
+    }
+
+    pub(crate) fn shows(&self, way: usize) -> Option<Shows> {
+        self.ways.get(way).map(|way| way.shows)
+    }
+
+    /// Whether the first change leaves no doubt: it is the other side of an equality.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.is_always && matches!(self.shows(0), Some(Shows::Value | Shows::OtherKind))
     }
 }
 
@@ -118,11 +166,17 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
     let original = original.and_then(readable);
     let is_original = |at: usize| original.as_ref().is_none_or(|original| original.contains(source.raw(at)));
     let helpers = helpers(&source);
-    let tests =
-        source.tests().into_iter().filter(|(at, _)| is_test(&source, *at) && !head_has(&source, *at, &has_to_fail));
+    let is_meant = |at: usize| !head_has(&source, at, &has_to_fail) || expected_failure(&source, at).is_some();
+    let tests = source.tests().into_iter().filter(|(at, _)| is_test(&source, *at) && is_meant(*at));
     tests
         .map(|(at, name)| {
-            let places = places(&source, with_decorators(&source, at), seed, &is_original, &helpers);
+            let places = match expected_failure(&source, at) {
+                Some((start, end, text)) => {
+                    let edits = vec![Edit { start, end, text }];
+                    vec![Place { is_always: true, ways: vec![Way { edits, shows: Shows::Value }] }]
+                }
+                None => places(&source, with_decorators(&source, at), seed, &is_original, &helpers),
+            };
             ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped) }
         })
         .collect()
@@ -144,6 +198,31 @@ fn helpers<'a>(source: &Source<'a>) -> HashSet<&'a str> {
         .collect()
 }
 
+/// Whether an assertion judges something: not one that holds other tests, prints, or fails in any case.
+fn is_judging(source: &Source<'_>, at: usize) -> bool {
+    const OTHERS: [&str; 14] = [
+        "t.Run",
+        "b.Run",
+        "t.Log",
+        "t.Logf",
+        "t.Helper",
+        "t.Parallel",
+        "t.test",
+        "t.plan",
+        "t.end",
+        "fail",
+        "t.fail",
+        "self.fail",
+        "flunk",
+        "assert.fail",
+    ];
+    let text = source.raw(at).trim_start();
+    let text = text.strip_prefix("await ").unwrap_or(text);
+    let text = text.strip_prefix("Assert.").or_else(|| text.strip_prefix("$this->")).unwrap_or(text);
+    source.has(at, marks::ASSERT)
+        && !text.split_once('(').is_some_and(|(callee, _)| OTHERS.contains(&callee.trim_end()))
+}
+
 /// Whether a node is a call of one of these functions.
 fn calls(source: &Source<'_>, at: usize, helpers: &HashSet<&str>) -> bool {
     let node = &source.nodes[at];
@@ -154,7 +233,8 @@ fn calls(source: &Source<'_>, at: usize, helpers: &HashSet<&str>) -> bool {
 /// A file with tests changed, each at one place in one of its ways.
 pub fn change(content: &[u8], places: &[(&Place, usize)]) -> Option<Vec<u8>> {
     let mut text = readable(content)?;
-    let mut edits: Vec<&Edit> = places.iter().filter_map(|(place, way)| place.ways.get(*way)).flatten().collect();
+    let mut edits: Vec<&Edit> =
+        places.iter().filter_map(|(place, way)| place.ways.get(*way)).flat_map(|way| &way.edits).collect();
     edits.sort_by_key(|edit| (edit.start, edit.end));
     edits.dedup();
     for edit in edits.into_iter().rev() {
@@ -174,13 +254,13 @@ fn places(
 ) -> Vec<Place> {
     let inside = |at: usize| source.ancestors(at).skip(1).take_while(|up| *up != test).collect::<Vec<usize>>();
     let is_sub_test = |at: usize| source.nodes[at].kind == "with_statement" && source.raw(at).contains("subTest(");
-    let hides = |up: &usize| source.has(*up, marks::ASSERT) && !is_sub_test(*up);
+    let hides = |up: &usize| is_judging(source, *up) && !is_sub_test(*up);
     let is_conditional = |up: &usize| {
         let kind = source.nodes[*up].kind;
         kind.starts_with("if")
             || ["else", "elif", "except", "catch", "rescue", "match_arm", "case"].iter().any(|word| kind.contains(word))
     };
-    let is_assert = |at: &usize| source.has(*at, marks::ASSERT) || calls(source, *at, helpers);
+    let is_assert = |at: &usize| is_judging(source, *at) || calls(source, *at, helpers);
     let all = source
         .walk(test)
         .filter(is_assert)
@@ -190,35 +270,44 @@ fn places(
     let (rows, rows_end) = rows(source, test, seed);
     let last = if rows_end { last_columns(source, test) } else { Vec::new() };
     let place = |conditions: &[Condition<'_>], is_always: bool, rows: &[Edit]| {
-        let mut ways: [Vec<Edit>; 5] = Default::default();
-        let mut is_any_sure = false;
+        let way = |shows| Way { edits: Vec::new(), shows };
+        let mut ways =
+            [Shows::LikelyValue, Shows::LikelyValue, Shows::LikelyValue, Shows::Input, Shows::Opposite].map(way);
         for condition in conditions {
-            let (edits, is_sure) = expectation(source, test, condition, &last, seed);
-            ways[0].extend(edits);
-            is_any_sure |= is_sure;
+            let (edits, shows) = expectation(source, test, condition, &last, seed);
+            ways[0].edits.extend(edits);
+            ways[0].shows = if ways[0].shows == Shows::LikelyValue { shows } else { ways[0].shows };
+            ways[1].shows = ways[0].shows;
             let judged = &condition.judged;
             let operators = judged.iter().flat_map(|part| source.marked(*part, marks::OPERATOR));
-            let operator = operators.min_by_key(|at| source.ancestors(*at).count());
-            ways[2].extend(operator.and_then(|operator| swapped(source, operator, &OPERATORS)));
+            if let Some(operator) = operators.min_by_key(|at| source.ancestors(*at).count()) {
+                ways[2].edits.extend(swapped(source, operator, &OPERATORS));
+                let is_own = judged.contains(&source.nodes[operator].parent) || judged.contains(&operator);
+                ways[2].shows = if is_own { Shows::Opposite } else { Shows::LikelyValue };
+            }
             let (input, _) = literals(source, condition);
-            ways[3].extend(input.and_then(|literal| changed_literal(source, literal, seed)));
-            ways[4].extend(other_exception(source, condition.at).or_else(|| negated(source, condition.at, judged)));
-        }
-        // What is compared with a literal is not in the table.
-        if ways[0].is_empty() {
-            ways[1] = rows.to_vec();
-        }
-        // The code may give the same for another input.
-        if ways[..3].iter().any(|edits| !edits.is_empty()) {
-            ways[3].clear();
-        }
-        let mut distinct: Vec<Vec<Edit>> = Vec::new();
-        for edits in ways.into_iter().filter(|edits| !edits.is_empty()) {
-            if !distinct.contains(&edits) {
-                distinct.push(edits);
+            ways[3].edits.extend(input.and_then(|literal| changed_literal(source, literal, seed)));
+            if let Some(edit) = other_exception(source, condition.at) {
+                ways[4] = Way { edits: vec![edit], shows: Shows::Value };
+            } else {
+                ways[4].edits.extend(negated(source, condition.at, judged));
             }
         }
-        Place { is_sure: is_always && is_any_sure, is_always, ways: distinct }
+        // What is compared with a literal is not in the table.
+        if ways[0].edits.is_empty() {
+            ways[1].edits = rows.to_vec();
+        }
+        // The code may give the same for another input.
+        if ways[..3].iter().any(|way| !way.edits.is_empty()) {
+            ways[3].edits.clear();
+        }
+        let mut distinct: Vec<Way> = Vec::new();
+        for way in ways.into_iter().filter(|way| !way.edits.is_empty()) {
+            if !distinct.iter().any(|other| other.edits == way.edits) {
+                distinct.push(way);
+            }
+        }
+        Place { is_always, ways: distinct }
     };
     // One row at a time: another one that fails would hide one that cannot.
     let places = |at: &usize, is_always: bool| -> Vec<Place> {
@@ -237,13 +326,26 @@ fn places(
         }
         true => vec![place(&maybe.iter().flat_map(|at| conditions(source, *at)).collect::<Vec<_>>(), true, &rows)],
     };
-    places.into_iter().filter(|place| !place.ways.is_empty()).collect()
+    let printed = printed(source, test).map(|edit| Way { edits: vec![edit], shows: Shows::Value });
+    let printed = printed.map(|way| Place { is_always: true, ways: vec![way] });
+    places.into_iter().filter(|place| !place.ways.is_empty()).chain(printed).collect()
+}
+
+/// What an example of Go has to print, with something more.
+fn printed(source: &Source<'_>, test: usize) -> Option<Edit> {
+    let comments: Vec<usize> = source.walk(test).filter(|at| source.is_comment(*at)).collect();
+    let is_example = source.raw(test).starts_with("func Example");
+    comments.iter().find(|at| is_example && source.raw(**at).to_lowercase().contains("output:"))?;
+    let end = source.nodes[*comments.last()?].end;
+    Some(Edit { start: end, end, text: "7".to_owned() })
 }
 
 /// Changes the last value in every row of the tables of a test; and whether that is, or is in, the last column of each.
 fn rows(source: &Source<'_>, test: usize, seed: u64) -> (Vec<Edit>, bool) {
     let named = |at: usize| source.nodes[at].children.iter().copied().filter(|child| source.nodes[*child].is_named);
-    let tables = source.marked(test, marks::TABLE | marks::LOOP).filter(|table| !source.is_leaf(*table));
+    let tables = source
+        .marked(test, marks::TABLE | marks::LOOP)
+        .filter_map(|table| if source.is_leaf(table) { named_table(source, test, table) } else { Some(table) });
     let (mut edits, mut are_last) = (Vec::new(), true);
     for row in tables.flat_map(named) {
         let literal = source.marked(row, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last();
@@ -253,6 +355,23 @@ fn rows(source: &Source<'_>, test: usize, seed: u64) -> (Vec<Edit>, bool) {
         edits.extend(edit);
     }
     (edits, are_last)
+}
+
+/// The list that a table has as its name, where the test itself or the file defines it and nothing else goes through it.
+fn named_table(source: &Source<'_>, test: usize, name: usize) -> Option<usize> {
+    let name = source.raw(name);
+    let is_defined = |at: &usize| source.raw(*at) == name && source.has(*at, marks::DEFINED | marks::ASSIGN);
+    let defined = source.walk(test).find(is_defined).or_else(|| source.walk(Source::ROOT).find(is_defined))?;
+    let definition =
+        source.ancestors(defined).skip(1).find(|up| source.nodes[*up].end > source.nodes[defined].end + 3)?;
+    let is_list = |at: &usize| {
+        source.nodes[*at].start > source.nodes[defined].end
+            && matches!(
+                source.nodes[*at].kind,
+                "list" | "array" | "literal_value" | "array_expression" | "array_creation_expression"
+            )
+    };
+    source.walk(definition).find(is_list)
 }
 
 /// The names that the last column of a table has in a test: its last parameter, and the last name that a loop gives a value to.
@@ -269,21 +388,21 @@ fn last_columns<'a>(source: &Source<'a>, test: usize) -> Vec<&'a str> {
     parameters.into_iter().chain(loops).filter_map(last).collect()
 }
 
-/// Expects another exception, where an assertion of Python expects one.
+/// Expects another exception, where an assertion expects one.
 fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
-    let head = |up: &usize| source.nodes[*up].kind == "call";
+    let text = source.raw(at);
     let call = match source.nodes[at].kind {
-        "with_statement" => source.walk(at).find(head)?,
-        "call" => at,
-        _ => return None,
+        "with_statement" => source.walk(at).find(|up| source.nodes[*up].kind == "call")?,
+        _ => at,
     };
-    let callee = source.raw(call).split('(').next()?.rsplit('.').next()?.trim();
+    let callee = source.raw(call).split(['(', ' ']).next()?.rsplit(['.', '>', ':']).next()?.trim();
     let (_, others) = RAISES.iter().find(|(name, _)| *name == callee)?;
-    let list = outer_arguments(source, call, &["argument_list"])?;
-    let class = *source.nodes[list].children.iter().find(|child| source.nodes[**child].is_named)?;
-    let node = &source.nodes[class];
+    let list = outer_arguments(source, call, &["argument_list", "arguments"])?;
+    let is_class = |child: &usize| source.nodes[*child].is_named && !source.has(*child, marks::LITERAL);
+    let class = source.nodes[list].children.iter().copied().find(is_class)?;
     let other = others.iter().find(|other| **other != source.raw(class))?;
-    Some(Edit { start: node.start, end: node.end, text: (*other).to_owned() })
+    let node = &source.nodes[class];
+    (!text.is_empty()).then(|| Edit { start: node.start, end: node.end, text: (*other).to_owned() })
 }
 
 /// Another literal of the same kind and, where it is a number, of the same length.
@@ -324,7 +443,7 @@ fn changed_literal(source: &Source<'_>, at: usize, seed: u64) -> Option<Edit> {
             let end = text.len() - width;
             format!("{}{}{}", &text[..end], char::from(*letters.get(index)?), &text[end..])
         }
-        _ if node.kind == "simple_symbol" => format!("{text}b"),
+        _ if node.kind == "simple_symbol" && text.ends_with(|c: char| c.is_alphanumeric()) => format!("{text}b"),
         _ => return None,
     };
     Some(Edit { start: node.start, end: node.end, text: replacement })
@@ -373,6 +492,17 @@ fn negated(source: &Source<'_>, at: usize, judged: &[usize]) -> Option<Edit> {
         let node = &source.nodes[condition];
         return Some(Edit { start: node.start, end: node.end, text: format!("not ({})", source.raw(condition)) });
     }
+    if source.nodes[at].kind == "if_statement" && source.language.extensions == ["go"] {
+        let head = source.nodes[at].children.iter().copied().filter(|child| source.nodes[*child].is_named);
+        let condition = head.take_while(|child| source.nodes[*child].kind != "block").last()?;
+        let is_turned = source.nodes[condition].children.iter().any(|child| source.has(*child, marks::OPERATOR));
+        let node = &source.nodes[condition];
+        return (!is_turned).then(|| Edit {
+            start: node.start,
+            end: node.end,
+            text: format!("!({})", source.raw(condition)),
+        });
+    }
     let judges: Vec<usize> = source.marked(at, marks::JUDGE).collect();
     // `expect(a).toBe(3)`, and with `not.` before it.
     if let Some(judge) =
@@ -393,7 +523,12 @@ fn negated(source: &Source<'_>, at: usize, judged: &[usize]) -> Option<Edit> {
         return Some(Edit { start, end, text: format!("!({})", &source.text[start..end]) });
     }
     let edit = judges.iter().find_map(|judge| swapped(source, *judge, &OPPOSITES))?;
-    Some(Edit { text: edit.text.trim().to_owned(), ..edit })
+    // What Java imports by its name has no opposite in the file.
+    let import = format!(".{};", &source.text[edit.start..edit.end]);
+    let imports = source.text.lines().filter_map(|line| line.strip_prefix("import static "));
+    let class = imports.filter_map(|line| line.strip_suffix(import.as_str())).next();
+    let text = edit.text.trim();
+    Some(Edit { text: class.map_or_else(|| text.to_owned(), |class| format!("{class}.{text}")), ..edit })
 }
 
 #[cfg(test)]

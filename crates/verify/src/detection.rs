@@ -1,6 +1,8 @@
 //! Places in the work that behave differently where it is checked, or that lead out of the verified tree. Such work may be honest, so
 //! that it is reported and lowers the grade. Reads texts; runs nothing.
 
+mod shared;
+
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -9,6 +11,7 @@ use toml::{Table, Value};
 
 use crate::pattern::pattern;
 use crate::pins::path;
+pub use shared::decides_equality;
 
 /// What a place shows, by the endings of the files in which it does.
 const SIGNS: [(&[&str], &str); 9] = [
@@ -17,7 +20,10 @@ const SIGNS: [(&[&str], &str); 9] = [
         concat!(
             r#"PYTEST_CURRENT_TEST|PYTEST_VERSION|__debug__|_getframe|inspect\.(?:stack|currentframe)\(|"#,
             r#"['"](?:_?pytest|unittest)['"]\s*in\s*sys\.modules|sys\.modules(?:\.get\(|\[)\s*['"](?:_?pytest|unittest|__main__)|"#,
-            r#"(?m:^\s*(?:import|from)\s+(?:_pytest|pytest|unittest\.case|_pydevd?)\b)|gc\.get_(?:objects|referrers)\(|TestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest|pytest)"#
+            r#"(?m:^\s*(?:import|from)\s+(?:_pytest|pytest|unittest|doctest|_pydevd?)\b)|gc\.get_(?:objects|referrers)\(|"#,
+            r#"\bbuiltins\b|__builtins__|['"](?:_?pytest|unittest)(?:\.\w+)*['"]|(?:import_module|__import__)\([^)\n]*\+|"#,
+            r#"(?:extract|walk)_stack|\bf_back\b|\btb_frame\b|_current_frames|getouterframes|sys\.(?:settrace|setprofile|monitoring)|"#,
+            r#"ctypes\.pythonapi|\bcompare\s*=\s*False|\btest_\w+\.py\b"#
         ),
     ),
     (
@@ -25,33 +31,51 @@ const SIGNS: [(&[&str], &str); 9] = [
         concat!(
             r#"JEST_WORKER_ID|NODE_TEST_CONTEXT|VITEST(?:_\w+)?\b|import\.meta\.vitest|NODE_ENV['"\]]*\s*[=!]==?\s*['"`]test|"#,
             r#"typeof\s+(?:jest|describe|it|expect)\b|global(?:This)?\.(?:jest|describe|expect|it)\b|new Error\([^)]*\)\.stack|"#,
-            r#"\bassert(?:\.strict)?\.\w+\s*=[^=>]|asymmetricMatch|jest\.asymmetricMatcher"#
+            r#"asymmetricMatch|jest\.asymmetricMatcher|Symbol\.(?:hasInstance|toPrimitive)|"#,
+            r#"npm_lifecycle_\w+|execArgv|(?:capture|prepare)StackTrace|require\.cache|['"](?:@jest/globals|node:test|vitest|chai)['"]|"#,
+            r#"(?:globalThis|global)\[|\w\.(?:test|spec)\.[cm]?[jt]sx?\b"#
         ),
     ),
     (
         &["rs"],
-        r"cfg!\s*\((?:not\()?(?:test|debug_assertions)|cfg\((?:not\((?:test|debug_assertions)|debug_assertions)|thread::current\(\)\.name",
+        concat!(
+            r"cfg!\s*\((?:not\()?(?:test|debug_assertions)|cfg\((?:not\((?:test|debug_assertions)|debug_assertions)|thread::current\(\)\.name|",
+            r#"current_exe\(|var(?:_os)?\("(?:CARGO|RUST|NEXTEST)|link_section|panic::set_hook|"tests/[\w/]+\.rs""#
+        ),
     ),
     (
         &["go"],
         concat!(
             r#"testing\.Testing\(|flag\.Lookup\("test|os\.Args\[0\]|(?m:^\s*(?:_\s+)?"testing"\s*$)|import\s+"testing"|"#,
-            r#"runtime\.Callers?\(|debug\.Stack\("#
+            r#"runtime\.Callers?\(|debug\.Stack\(|os\.Executable\(|go:linkname|Mprotect|_test\.go""#
         ),
     ),
     (
         &["c", "h", "cc", "cpp", "hpp"],
-        r"\bNDEBUG\b|__OPTIMIZE__|\b(?:UNIT_)?TEST(?:S|ING)?\b.*$|program_invocation|__progname|/proc/self",
+        concat!(
+            r"\bNDEBUG\b|__OPTIMIZE__|\b(?:UNIT_)?TEST(?:S|ING)?\b.*$|program_invocation|__progname|/proc/self|__assert\w*|__wrap_\w+|",
+            r"#\s*(?:undef|define)\s+assert\b|SIGABRT|sigaction|\bdlsym\b|\((?:constructor|destructor|weak|alias)\b"
+        ),
     ),
-    (&["rb"], r"Minitest|RSpec|\$PROGRAM_NAME|\$0\b|caller(?:_locations)?\b|ObjectSpace"),
-    (&["php"], r"PHPUNIT|PHPUnit|debug_backtrace\(|\$_SERVER\['argv'\]"),
-    (&["java", "kt"], r"getStackTrace\(|org\.junit|surefire|StackWalker"),
+    (
+        &["rb"],
+        concat!(
+            r"Minitest|RSpec|caller(?:_locations)?\b|ObjectSpace|\$LOADED_FEATURES|Rails\.env\.test|_(?:spec|test)\.rb\b|",
+            r"(?m:^\s*(?:class|module)\s+(?:Integer|Float|Numeric|String|Symbol|Array|Hash|Object|BasicObject|Kernel|Comparable|NilClass|TrueClass|FalseClass|Module)\s*$)|",
+            r"const_get\([^)\n]*\+|\.(?:prepend|class_eval|module_eval|define_method|alias_method)\b|\brefine\b"
+        ),
+    ),
+    (&["php"], r"PHPUNIT|PHPUnit|debug_backtrace\(|\$_SERVER\['argv'\]|get_included_files|Test\.php\b"),
+    (&["java", "kt"], r"getStackTrace\(|org\.junit|surefire|StackWalker|sun\.java\.command|Test\.java\b"),
     (&["sh", "bash"], r"\$PPID|/proc/\$"),
 ];
 /// Folders that outlive a check and are no part of any tree.
 const OUTSIDE: &str = r#"['"`](?:file://)?/(?:tmp|var/tmp|dev/shm)(?:/|['"`])|(?:expanduser|homedir)\(|['"`]~/|Path\.home\(\)|env::home_dir"#;
 /// What Ralph itself sets for the checks that confirm a result.
 const OWN: &str = r"PYTHONPYCACHEPREFIX|CARGO_BUILD_BUILD_DIR|RALPH_[A-Z]";
+/// What the tests were before they were changed.
+const HISTORY: &str =
+    r#"['"`](?:git|show|cat-file)['"`]\s*,|\bgit (?:show|cat-file|stash|checkout)\b|\bHEAD:|['"`/]\.git['"`/]"#;
 /// Words of a build constraint of Go that name a platform.
 const PLATFORMS: [&str; 24] = [
     "linux", "darwin", "windows", "unix", "freebsd", "netbsd", "openbsd", "android", "ios", "js", "wasip1", "amd64",
@@ -62,7 +86,10 @@ const PLATFORMS: [&str; 24] = [
 #[must_use]
 pub fn signs(path: &str, before: Option<&str>, now: &str) -> Vec<String> {
     static ALL: LazyLock<Vec<(&[&str], Regex)>> = LazyLock::new(|| {
-        SIGNS.iter().map(|(endings, signs)| (*endings, pattern(&format!("{signs}|{OUTSIDE}|{OWN}")))).collect()
+        SIGNS
+            .iter()
+            .map(|(endings, signs)| (*endings, pattern(&format!("{signs}|{OUTSIDE}|{OWN}|{HISTORY}"))))
+            .collect()
     });
     if path::name(path) == "Cargo.toml" {
         return features(before.unwrap_or_default(), now);
@@ -74,6 +101,7 @@ pub fn signs(path: &str, before: Option<&str>, now: &str) -> Vec<String> {
         if ending == "go" {
             found.extend(constraints(text));
         }
+        found.extend(shared::replaced(path, text));
         found
     };
     let old = before.map(found).unwrap_or_default();

@@ -10,8 +10,20 @@ fn work_that_can_tell_that_it_is_checked_is_seen() {
         ("calc.py", "if 'pytest' in sys.modules:\n", "pytest' in sys.modules"),
         ("calc.py", "import os\nos.environ.get('PYTEST_CURRENT_TEST')\n", "PYTEST_CURRENT_TEST"),
         ("calc.py", "sys.path.insert(0, '/tmp/x')\n", "/tmp/"),
-        ("calc.py", "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\n", "TestCase.assertEqual ="),
-        ("calc.js", "const assert = require('assert');\nassert.strictEqual = () => {};\n", "assert.strictEqual ="),
+        ("calc.py", "from unittest import TestCase\n", "from unittest"),
+        ("calc.py", "import_module('unit' + 'test')\n", "import_module('unit' +"),
+        ("calc.py", "lines = traceback.extract_stack()\n", "extract_stack"),
+        ("calc.py", "text = open('tests/test_calc.py')\n", "test_calc.py"),
+        ("calc.py", "run('git show HEAD~1')\n", "git show"),
+        ("calc.js", "Object.is = () => true;\n", "replaces Object.is"),
+        ("calc.js", "const judge = require('assert');\njudge[name] = f;\n", "replaces judge[name]"),
+        ("calc.js", "Object.assign(require('assert'), { equal });\n", "replaces members of require('assert')"),
+        ("calc.js", "Number.prototype.toString = () => '5';\n", "replaces Number.prototype.toString"),
+        ("calc.js", "class A { static [Symbol.hasInstance]() {} }\n", "Symbol.hasInstance"),
+        ("src/lib.rs", "std::env::current_exe()\n", "current_exe"),
+        ("src/lib.rs", "std::env::var(\"CARGO_PKG_NAME\")\n", "var(\"CARGO"),
+        ("calc.c", "void __assert_fail(const char *a);\n", "__assert_fail"),
+        ("lib/calc.rb", "class Integer\n", "class Integer"),
         ("calc.js", "if (process.env.NODE_ENV === 'test') {}\n", "NODE_ENV === 'test"),
         ("src/lib.rs", "if cfg!(debug_assertions) { a + b }\n", "cfg!(debug_assertions"),
         ("src/lib.rs", "#[cfg(not(test))]\nfn add() {}\n", "cfg(not(test"),
@@ -33,6 +45,13 @@ fn ordinary_work_shows_nothing() {
         ("src/lib.rs", "#[cfg(test)]\nmod tests {}\n#[cfg(feature = \"std\")]\nfn a() {}\n"),
         ("calc_linux.go", "//go:build linux && amd64\n\npackage calc\n"),
         ("calc.js", "const mode = process.env.NODE_ENV === 'production';\n"),
+        ("calc.js", "process.env.TZ = 'UTC';\nexports.add = add;\nfunction Cart() {}\nCart.prototype.size = 1;\n"),
+        (
+            "calc.js",
+            "import { settings } from './settings.js';\nsettings.size = 2;\nconst { add } = require('./sum');\n",
+        ),
+        ("calc.py", "import os\nfrom . import settings\n\nos.environ['TZ'] = 'UTC'\nsettings.SIZE = 2\nself.os = os\n"),
+        ("lib/calc.rb", "puts Calc.add(1, 2) if __FILE__ == $PROGRAM_NAME\n"),
         ("notes.md", "/tmp/x and PYTEST_CURRENT_TEST\n"),
         ("Cargo.toml", "[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\n"),
     ] {
@@ -45,4 +64,26 @@ fn features_of_packages_beside_it_are_named() {
     let manifest = "[dependencies]\ncalc = { path = \"../calc\", features = [\"exact\"] }\n";
     assert_eq!(signs("extra/Cargo.toml", None, manifest), ["feature exact of calc"]);
     assert_eq!(found("extra/Cargo.toml", manifest, manifest), Vec::<String>::new());
+}
+
+#[test]
+fn methods_that_decide_what_equals_what_are_seen_when_they_change() {
+    for (path, before, now) in [
+        (
+            "a.py",
+            "class A:\n    def __eq__(self, other):\n        return self.x == other.x\n",
+            "class A:\n    def __eq__(self, other):\n        return True\n",
+        ),
+        ("a.py", "", "class A(int):\n    __eq__ = lambda self, other: True\n"),
+        ("a.py", "x: int\n", "x: int = field(compare=False)\n"),
+        ("a.rs", "", "impl PartialEq for A {\n    fn eq(&self, _: &Self) -> bool {\n        true\n    }\n}\n"),
+        ("A.java", "", "class A {\n  public boolean equals(Object other) {\n    return true;\n  }\n}\n"),
+        ("a.rb", "", "class A\n  def ==(other)\n    true\n  end\nend\n"),
+        ("a.go", "", "package a\n\nfunc (a A) Equal(b A) bool { return true }\n"),
+        ("a.js", "", "exports.list = () => ({ includes: () => true });\n"),
+    ] {
+        assert!(decides_equality(path, Some(before), now), "{now}");
+        assert!(!decides_equality(path, Some(now), &format!("{now}\n")), "it was there: {now}");
+    }
+    assert!(!decides_equality("a.py", None, "if a.includes(b) or a == b:\n    eq = 3\n"));
 }

@@ -524,7 +524,9 @@ impl<'a> Source<'a> {
             let name = self
                 .marked(at, marks::TEST_NAME)
                 .find(|name| self.ancestors(*name).find(|up| self.has(*up, marks::TEST)) == Some(at));
-            name.map(|name| (at, self.unquoted(name)))
+            // `it { is_expected.to eq(5) }` gets its name from what it expects.
+            let unnamed = || (self.language.extensions == ["rb"]).then(|| (at, "is expected %".to_owned()));
+            name.map(|name| (at, self.unquoted(name))).or_else(unnamed)
         };
         self.marked(Self::ROOT, marks::TEST).filter_map(named).collect()
     }

@@ -68,8 +68,9 @@ fn judge_package(change: &PinnedChange<'_>) -> Option<ChangeJudgement> {
     if package_of(change.path).is_none() {
         return Some(ChangeJudgement::Harmless);
     }
-    // A new one is found by name, unless it registers itself.
-    let is_harmless = change.kind == ChangeKind::Added && !change.path.ends_with("/entry_points.txt");
+    // A new one is found by name, unless it registers itself or is compiled with what lies beside it.
+    let is_found = change.path.ends_with("/entry_points.txt") || change.path.ends_with(".go");
+    let is_harmless = change.kind == ChangeKind::Added && !is_found;
     (change.is_declared || is_harmless).then_some(ChangeJudgement::Reported)
 }
 
@@ -77,11 +78,14 @@ fn judge_package(change: &PinnedChange<'_>) -> Option<ChangeJudgement> {
 pub fn package_of(path: &str) -> Option<String> {
     let folder =
         ["node_modules/", "site-packages/"].into_iter().filter_map(|folder| Some((path.rfind(folder)?, folder.len())));
-    let (at, length) = folder.max()?;
-    let mut parts = path[at + length..].split('/');
+    let folder = folder.max();
+    let is_vendored = folder.is_none();
+    let start =
+        folder.map(|(at, length)| at + length).or_else(|| path.starts_with("vendor/").then_some("vendor/".len()))?;
+    let mut parts = path[start..].split('/');
     let name = parts.next()?;
     match parts.next() {
-        Some(rest) if name.starts_with('@') => Some(format!("{name}/{rest}")),
+        Some(rest) if name.starts_with('@') || is_vendored => Some(format!("{name}/{rest}")),
         _ => Some(name.to_owned()),
     }
 }
@@ -92,7 +96,15 @@ pub fn declares_packages(path: &str) -> bool {
     LOCK_FILES.contains(&name)
         || matches!(
             name,
-            "package.json" | "pyproject.toml" | "setup.py" | "setup.cfg" | "Pipfile" | "go.mod" | "Cargo.toml"
+            "package.json"
+                | "pyproject.toml"
+                | "setup.py"
+                | "setup.cfg"
+                | "Pipfile"
+                | "go.mod"
+                | "Cargo.toml"
+                | "composer.json"
+                | "Gemfile"
         )
         || (name.starts_with("requirements") && name.ends_with(".txt"))
 }

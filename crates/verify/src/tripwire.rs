@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_model::{CheckOutcome, Ended, TestTally, Tripwire, Verdict};
 
-use crate::changes::{ChangeableTest, Place, change, changeable_tests};
+use crate::changes::{ChangeableTest, Place, Shows, change, changeable_tests};
 use crate::selection::Selection;
 use crate::test_names::{PACKAGE, is_whole};
 use before::{Before, Evidence, is_program_or_whole};
@@ -25,10 +25,10 @@ pub use programs::programs;
 const MAX_FAILED: usize = 200;
 /// How many of the others.
 const MAX_SAMPLE: usize = 12;
-/// At how many places a test that failed at the start is changed.
-const MAX_PLACES: usize = 4;
+/// At how many places a test that failed at the start is changed; at how many where the work decides what equals what.
+const MAX_PLACES: [usize; 2] = [4, 24];
 /// In how many runs tests of one name are changed, one after the other.
-const MAX_TURNS: usize = 6;
+const MAX_TURNS: [usize; 2] = [6, 24];
 
 /// Tests that are changed, and what became of them.
 #[derive(Debug, Default)]
@@ -48,6 +48,16 @@ pub struct Plan {
     others: Vec<String>,
     /// At least half of the tests that could run did.
     most_run: bool,
+    equality: Equality,
+}
+
+/// Who decides in the checks what equals what.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Equality {
+    #[default]
+    AsAtStart,
+    /// The work has other methods for it: that one thing does not equal another says little.
+    OfTheWork,
 }
 
 #[derive(Debug, Clone)]
@@ -80,6 +90,10 @@ struct PlannedTest {
     /// The run in which it is changed first.
     turn: usize,
     tried: usize,
+    /// The way in which it was changed last.
+    way: usize,
+    /// What the changes show with which it passed.
+    passed: Vec<Shows>,
     /// It is changed in the run that comes next, or that was noted last.
     is_changed: bool,
     state: State,
@@ -117,8 +131,10 @@ impl Plan {
         selection: &Selection,
         baseline: Option<&Verdict>,
         verdict: &Verdict,
+        equality: Equality,
         seed: u64,
     ) -> Self {
+        let which = usize::from(equality == Equality::OfTheWork);
         let before = Before::new(baseline, verdict);
         // A random order that needs no generator: the seed is random.
         let order =
@@ -126,7 +142,7 @@ impl Plan {
         let is_unloaded = |name: &&str| is_whole(name) || files.iter().any(|file| is_whole_of(name, &file.path));
         let (unloaded, failing): (Vec<&str>, Vec<&str>) = before.failing.iter().copied().partition(is_unloaded);
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        let mut plan = Self { failing_before: owned(failing), unloaded: owned(unloaded), ..Self::default() };
+        let mut plan = Self { failing_before: owned(failing), unloaded: owned(unloaded), equality, ..Self::default() };
         // Tests that cannot be told apart in a report are changed in different runs.
         let mut groups: BTreeMap<(String, &str), Vec<(usize, PlannedTest)>> = BTreeMap::new();
         let mut count = 0;
@@ -171,7 +187,7 @@ impl Plan {
                     places.push((at + files.len() * count, place));
                 }
                 places.sort_by_key(|(number, place)| (!place.is_always, order(*number)));
-                places.truncate(if failed_before { MAX_PLACES } else { 1 });
+                places.truncate(if failed_before { MAX_PLACES[which] } else { 1 });
                 for (turn, (number, place)) in places.into_iter().enumerate() {
                     let (name, state) = (test.name.clone(), State::Unseen);
                     let planned = PlannedTest {
@@ -183,7 +199,9 @@ impl Plan {
                         is_sure,
                         turn,
                         tried: 0,
+                        way: 0,
                         is_changed: false,
+                        passed: Vec::new(),
                         state,
                     };
                     group.push((number, planned));
@@ -196,7 +214,7 @@ impl Plan {
             // One place of each test first.
             group.sort_by_key(|(number, planned)| (!planned.failed_before, planned.turn, order(*number)));
             let failed = group.iter().filter(|(_, planned)| planned.failed_before).count();
-            let left_out = group.drain(failed.clamp(1, MAX_TURNS)..);
+            let left_out = group.drain(failed.clamp(1, MAX_TURNS[which])..);
             let untouched = left_out.filter(|(_, planned)| planned.failed_before && planned.turn == 0);
             plan.untouched.extend(untouched.map(|(_, planned)| planned.name));
         }
@@ -263,7 +281,7 @@ impl Plan {
             };
             let is_due = if planned.tried == 0 { planned.turn == runs || broke || is_last } else { again };
             // Another function is no better witness against one that let a wrong value pass.
-            let most = if planned.place.is_sure && planned.state == State::Passes { 1 } else { 2 };
+            let most = if planned.place.is_sure() && planned.state == State::Passes { 1 } else { 2 };
             let can_be = planned.tried < planned.place.ways().min(most)
                 || (planned.tried == 1 && planned.state == State::Missing);
             planned.is_changed = is_due && can_be && {
@@ -288,7 +306,10 @@ impl Plan {
             files.extend(
                 change(&file.content, &open).filter(|_| !open.is_empty()).map(|content| (file.path.clone(), content)),
             );
-            file.tests.iter_mut().for_each(|planned| planned.tried += usize::from(planned.is_changed));
+            for planned in file.tests.iter_mut().filter(|planned| planned.is_changed) {
+                planned.way = way(planned);
+                planned.tried += 1;
+            }
         }
         Some(files)
     }
@@ -325,6 +346,9 @@ impl Plan {
                     () if is_missing => State::Missing,
                     () => planned.state,
                 };
+                if planned.state == State::Passes {
+                    planned.passed.extend(planned.place.shows(planned.way));
+                }
             }
         }
         let changed = || self.planned().filter(|(_, planned)| planned.is_changed);
@@ -365,13 +389,26 @@ impl Plan {
                 State::Unseen | State::Reported => false,
             })
             .collect();
-        // An assertion that a test does not reach cannot fail; one that lets a wrong value pass is void.
+        // An assertion that a test does not reach cannot fail; one that lets a wrong value pass, or its own opposite, is void.
         let is_void = |planned: &&PlannedTest| {
+            let is_shown = reported.contains(planned.name.as_str());
             planned.state == State::Void
-                || (planned.failed_before && (planned.place.is_sure || !reported.contains(planned.name.as_str())))
+                || (planned.failed_before
+                    && ((planned.place.is_always && planned.lets_pass(&[Shows::Value, Shows::OtherKind]))
+                        || (!is_shown && planned.is_doubted())))
         };
-        let unproven: BTreeSet<&str> = passes.iter().map(|planned| planned.name.as_str()).collect();
-        let is_reached = |planned: &&&PlannedTest| planned.place.is_always || !reported.contains(planned.name.as_str());
+        // Only the opposite fails: what the test compares may be equal to anything.
+        let is_hollow = |planned: &&PlannedTest| {
+            let shows = planned.place.shows(planned.way);
+            let is_soft = matches!(shows, Some(Shows::Opposite | Shows::OtherKind));
+            let is_doubted = planned.lets_pass(&[Shows::LikelyValue]) || self.equality == Equality::OfTheWork;
+            planned.failed_before && planned.state == State::Reported && is_soft && is_doubted
+        };
+        let hollow = self.tests().filter(is_hollow).map(|planned| planned.name.as_str());
+        let unproven: BTreeSet<&str> = passes.iter().map(|planned| planned.name.as_str()).chain(hollow).collect();
+        let is_reached = |planned: &&&PlannedTest| {
+            planned.is_doubted() && (planned.place.is_always || !reported.contains(planned.name.as_str()))
+        };
         let doubted: BTreeSet<&str> = passes.iter().filter(is_reached).map(|planned| planned.name.as_str()).collect();
         let names = |names: &BTreeSet<&str>| -> Vec<String> {
             // Of a file that could not be loaded at the start, with the name that it was reported under.
@@ -385,9 +422,13 @@ impl Plan {
         };
         let is_void = passes.iter().any(is_void)
             || (doubted.len() >= 2 && doubted.len() * 4 > doubted.len() + reported.len())
-            || (reported.is_empty() && !passes.is_empty());
+            || (reported.is_empty() && !doubted.is_empty());
         if is_void {
             return Some(Tripwire::TestsPass { tests: names(&unproven) });
+        }
+        // Nothing but changes that may not matter.
+        if reported.is_empty() && !passes.is_empty() {
+            return None;
         }
         if reported.is_empty() && !self.tests().any(|planned| planned.is_sure) {
             // Most of them ran, and the checks reported none; or none of them was among those that ran.
@@ -459,6 +500,17 @@ impl Plan {
 }
 
 impl PlannedTest {
+    /// Whether it passed with a change that shows one of these.
+    fn lets_pass(&self, shows: &[Shows]) -> bool {
+        self.passed.iter().any(|passed| shows.contains(passed))
+    }
+
+    /// Whether it passed with a change that it cannot pass, or did not run.
+    fn is_doubted(&self) -> bool {
+        matches!(self.state, State::Missing | State::Void)
+            || self.lets_pass(&[Shows::Value, Shows::OtherKind, Shows::Opposite])
+    }
+
     fn is_doubtful(&self) -> bool {
         self.state == State::Passes && !self.failed_before && self.place.is_always
     }
@@ -523,7 +575,7 @@ pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
         return true;
     }
     // Titles with values in them: `adds %i`, `costs $price`.
-    let fixed = name.find(['%', '$', '{']).map_or(name, |at| name[..at].trim_end());
+    let fixed = name.find(['%', '$', '{']).map_or(name, |at| name[..at].trim_end_matches('#').trim_end());
     let is_template = fixed.len() < name.len();
     !fixed.is_empty()
         && reported.match_indices(fixed).any(|(at, _)| {

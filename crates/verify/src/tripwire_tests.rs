@@ -36,8 +36,14 @@ fn verdict(check: CheckOutcome) -> Verdict {
 fn judged(failed_before: &[&str], fails: fn(&str, usize) -> bool, broken: &[&str]) -> (usize, Option<Tripwire>) {
     let all = ["t.py::test_a", "t.py::test_b", "t.py::test_c"];
     let baseline = verdict(check(failed_before.is_empty(), failed_before, &all));
-    let mut plan =
-        Plan::new(&[file(FILE.as_bytes())], &Selection::default(), Some(&baseline), &verdict(check(true, &[], &[])), 7);
+    let mut plan = Plan::new(
+        &[file(FILE.as_bytes())],
+        &Selection::default(),
+        Some(&baseline),
+        &verdict(check(true, &[], &[])),
+        Equality::AsAtStart,
+        7,
+    );
     let mut runs = 0;
     while plan.next_files().is_some() {
         runs += 1;
@@ -85,8 +91,14 @@ fn what_one_change_does_not_show_another_does() {
     let names = ["t.py::test_a", "t.py::test_b"];
     let baseline = verdict(check(false, &names, &names));
     let file = b"def test_a():\n    assert a(1) in b\n\n\ndef test_b():\n    assert a(2) in b\n";
-    let mut plan =
-        Plan::new(&[self::file(file)], &Selection::default(), Some(&baseline), &verdict(check(true, &[], &[])), 7);
+    let mut plan = Plan::new(
+        &[self::file(file)],
+        &Selection::default(),
+        Some(&baseline),
+        &verdict(check(true, &[], &[])),
+        Equality::AsAtStart,
+        7,
+    );
     let mut runs = 0;
     while plan.next_files().is_some() {
         runs += 1;
@@ -114,6 +126,7 @@ fn a_test_alone_has_to_pass_as_it_is() {
             &Selection::default(),
             Some(&baseline),
             &verdict(check(true, &[], &[])),
+            Equality::AsAtStart,
             7,
         );
         let mut changed = Vec::new();
@@ -139,8 +152,14 @@ fn a_test_alone_has_to_pass_as_it_is() {
 #[test]
 fn a_run_that_breaks_is_tried_with_other_changes() {
     let baseline = verdict(check(true, &[], &["t.py::test_a"]));
-    let mut plan =
-        Plan::new(&[file(FILE.as_bytes())], &Selection::default(), Some(&baseline), &verdict(check(true, &[], &[])), 7);
+    let mut plan = Plan::new(
+        &[file(FILE.as_bytes())],
+        &Selection::default(),
+        Some(&baseline),
+        &verdict(check(true, &[], &[])),
+        Equality::AsAtStart,
+        7,
+    );
     let broken = [CheckOutcome { tests: None, ..check(false, &[], &[]) }];
     let mut runs = 0;
     while plan.next_files().is_some() {
@@ -179,7 +198,8 @@ fn names_of_runners_are_those_of_tests() {
 
 /// Runs a plan over one file whose checks behave as `fails` says for the changed content; gives the judgement.
 fn told(content: &str, (baseline, now): (&Verdict, &Verdict), run: impl Fn(&str) -> CheckOutcome) -> Option<Tripwire> {
-    let mut plan = Plan::new(&[file(content.as_bytes())], &Selection::default(), Some(baseline), now, 7);
+    let mut plan =
+        Plan::new(&[file(content.as_bytes())], &Selection::default(), Some(baseline), now, Equality::AsAtStart, 7);
     while let Some(files) = plan.next_files() {
         let changed =
             files.first().map_or(content.to_owned(), |(_, content)| String::from_utf8(content.clone()).unwrap());
@@ -313,7 +333,10 @@ fn a_test_that_nothing_shows_to_run_may_pass() {
         check.tests = None;
         verdict(check)
     };
-    assert!(Plan::new(&[file(two.as_bytes())], &Selection::default(), Some(&silent()), &silent(), 7).is_empty());
+    assert!(
+        Plan::new(&[file(two.as_bytes())], &Selection::default(), Some(&silent()), &silent(), Equality::AsAtStart, 7)
+            .is_empty()
+    );
 }
 
 #[test]
@@ -337,7 +360,8 @@ fn a_test_that_only_the_work_made_void_shows_on_the_code_of_the_start() {
     let names = ["t.py::test_a", "t.py::test_b", "t.py::test_c"];
     let baseline = verdict(check(false, &["t.py::test_a"], &names));
     let now = verdict(check(true, &[], &names));
-    let mut plan = Plan::new(&[file(FILE.as_bytes())], &Selection::default(), Some(&baseline), &now, 7);
+    let mut plan =
+        Plan::new(&[file(FILE.as_bytes())], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
     while let Some(files) = plan.next_files() {
         let changed = files.first().map_or(FILE.to_owned(), |(_, it)| String::from_utf8(it.clone()).unwrap());
         let tests = [("a() == 1", names[0]), ("b() == 2", names[1])];

@@ -5,7 +5,7 @@ use ralph_model::{Change, ChangeKind, CheckOutcome, Pin, PinKind, Tamper};
 use crate::confirm::is_code;
 
 /// Files that package managers rewrite when a check asks them to build: no sign of anything.
-pub const LOCK_FILES: [&str; 11] = [
+pub const LOCK_FILES: [&str; 12] = [
     "Cargo.lock",
     "package-lock.json",
     "npm-shrinkwrap.json",
@@ -17,6 +17,7 @@ pub const LOCK_FILES: [&str; 11] = [
     "Pipfile.lock",
     "go.sum",
     "Gemfile.lock",
+    "composer.lock",
 ];
 
 /// Files of the work among changes: what is new is a by-product of the checks, and lock files belong to tools.

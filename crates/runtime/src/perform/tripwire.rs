@@ -258,7 +258,8 @@ impl WorkspaceState {
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
         let commands = claimed.verdict.checks.len();
         let selection = Selection::new(pinned.texts(), pinned.listings());
-        let plan = Plan::new(&tests, &selection, claimed.baseline.as_ref(), &claimed.verdict, seed());
+        let equality = pinned.equality(&self.workspace, now)?;
+        let plan = Plan::new(&tests, &selection, claimed.baseline.as_ref(), &claimed.verdict, equality, seed());
         Ok((plan, stops_early(commands, &texts)))
     }
 

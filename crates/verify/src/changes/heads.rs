@@ -102,6 +102,22 @@ pub(super) fn head_has(source: &Source<'_>, at: usize, is_meant: &dyn Fn(&str) -
     attributes(source, at).into_iter().flat_map(leaves).chain(leaves(whole)).any(says_so)
 }
 
+/// What the head of a test says that has to panic or throw, and what to say instead so that it fails.
+pub(super) fn expected_failure(source: &Source<'_>, at: usize) -> Option<(usize, usize, String)> {
+    let panics = attributes(source, at).into_iter().find(|attribute| source.raw(*attribute).contains("should_panic"));
+    if let Some(attribute) = panics {
+        return Some((source.nodes[attribute].start, source.nodes[attribute].end, String::new()));
+    }
+    let is_expected = |pair: &usize| {
+        source.nodes[*pair].kind == "element_value_pair"
+            && source.raw(*pair).starts_with("expected")
+            && source.raw(*pair).ends_with(".class")
+    };
+    let pair = source.walk(at).find(is_expected)?;
+    let value = &source.nodes[*source.nodes[pair].children.last()?];
+    Some((value.start, value.end, "java.util.ConcurrentModificationException.class".to_owned()))
+}
+
 /// Attributes before a function of Rust.
 fn attributes(source: &Source<'_>, at: usize) -> Vec<usize> {
     let siblings = &source.nodes[source.nodes[at].parent].children;

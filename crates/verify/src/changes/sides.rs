@@ -1,7 +1,10 @@
 //! Which parts of an assertion decide, what they expect, and whether a change of that leaves no doubt. Changes nothing.
 
-use super::{Edit, changed_literal, far_literal, swapped};
+use super::{Edit, Shows, changed_literal, far_literal, swapped};
+use crate::pattern::pattern;
 use crate::syntax::{Source, marks};
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// One condition of an assertion that has to hold.
 pub(super) struct Condition<'a> {
@@ -54,7 +57,7 @@ pub(super) fn literals(source: &Source<'_>, condition: &Condition<'_>) -> (Optio
             }
         }
     }
-    let expected = if is_nearly(condition.text) { expected.first() } else { expected.last() };
+    let expected = if is_nearly(source, condition) { expected.first() } else { expected.last() };
     (input, expected.copied())
 }
 
@@ -67,40 +70,72 @@ fn is_computed(source: &Source<'_>, judged: &[usize], part: usize, literal: usiz
     around.into_iter().any(|up| is_call(source, up) || is_index(up))
 }
 
-/// The first change of a condition, which leaves everything but what is expected as it is; and whether there is no doubt that the
-/// condition no longer holds. Rows are changed elsewhere.
+/// The first change of a condition, which leaves everything but what is expected as it is; and what that shows. Rows are changed
+/// elsewhere.
 pub(super) fn expectation(
     source: &Source<'_>,
     test: usize,
     condition: &Condition<'_>,
     last_columns: &[&str],
     seed: u64,
-) -> (Vec<Edit>, bool) {
+) -> (Vec<Edit>, Shows) {
     if let Some(edit) = ordering(source, condition) {
-        return (vec![edit], true);
+        return (vec![edit], Shows::Value);
     }
     let membership = membership(source, condition, seed);
     if !membership.is_empty() {
-        return (membership, true);
+        return (membership, Shows::Value);
     }
     let Condition { at, judged, text } = condition;
     let (_, expected) = literals(source, condition);
+    let value = |is_sure: bool| if is_sure { Shows::Value } else { Shows::LikelyValue };
     match expected {
-        Some(literal) if is_nearly(text) => {
-            (far_literal(source, literal).into_iter().collect(), is_expected(source, judged, literal))
+        Some(literal) if is_nearly(source, condition) => {
+            (far_literal(source, literal).into_iter().collect(), value(is_expected(source, judged, literal)))
         }
         Some(literal) => {
             let is_sure = is_equality(text) && is_expected(source, judged, literal);
-            (changed_literal(source, literal, seed).into_iter().collect(), is_sure)
+            (changed_literal(source, literal, seed).into_iter().collect(), value(is_sure))
         }
-        None if has_side(source, judged, last_columns) => (Vec::new(), is_equality(text)),
-        None if is_equality(text) => {
-            let edit = paired(source, *at, judged).or_else(|| bound(source, test, judged, seed));
-            let is_sure = edit.is_some();
-            (edit.into_iter().collect(), is_sure)
+        None if has_side(source, test, judged, last_columns) => (Vec::new(), value(is_equality(text))),
+        None => {
+            let is_equal = is_equality(text);
+            if let Some(edit) = constant(source, condition) {
+                return (vec![edit], value(is_equal));
+            }
+            if let Some(edit) = bound(source, test, judged, seed) {
+                return (vec![edit], value(is_equal));
+            }
+            let pair = if is_equal { paired(source, *at, judged) } else { None };
+            (pair.into_iter().collect(), Shows::OtherKind)
         }
-        None => (Vec::new(), false),
     }
+}
+
+/// Expects another constant of the same type, which the file names elsewhere: `Token::Minus` for `Token::Plus`.
+fn constant(source: &Source<'_>, condition: &Condition<'_>) -> Option<Edit> {
+    static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b([A-Z]\w*(?:(?:::|\.)\w+)*?(?:::|\.))([A-Z]\w*)\b"));
+    let named = |text: &str, offset: usize| -> Vec<(String, usize, usize)> {
+        let found = NAMED.captures_iter(text).filter_map(|found| {
+            let (prefix, name) = (found.get(1)?, found.get(2)?);
+            let goes_on = text[name.end()..].starts_with(['(', '{', ':', '.', '!', '[', '<']);
+            (!goes_on).then(|| (prefix.as_str().to_owned(), offset + name.start(), offset + name.end()))
+        });
+        found.collect()
+    };
+    let (first, last) = (condition.judged.first()?, condition.judged.last()?);
+    let (start, end) = (source.nodes[*first].start, source.nodes[*last].end);
+    let is_free = |from: usize| {
+        let leaf = condition.judged.iter().flat_map(|part| source.walk(*part).map(move |at| (*part, at)));
+        let mut leaf = leaf.filter(|(_, at)| source.is_leaf(*at) && source.nodes[*at].start == from);
+        leaf.next().is_some_and(|(part, at)| !is_computed(source, &condition.judged, part, at))
+    };
+    let (prefix, from, to) =
+        named(source.text.get(start..end)?, start).into_iter().rfind(|(_, from, _)| is_free(*from))?;
+    let own = &source.text[from..to];
+    let all = named(source.text, 0);
+    let other = all.iter().find(|(of, from, to)| *of == prefix && source.text[*from..*to] != *own)?;
+    Some(Edit { start: from, end: to, text: source.text[other.1..other.2].to_owned() })
 }
 
 /// Turns a comparison of size round: a value that is greater is not less or equal.
@@ -140,7 +175,14 @@ fn membership(source: &Source<'_>, condition: &Condition<'_>, seed: u64) -> Vec<
     let is_negated = OPPOSITE.iter().any(|word| condition.text.contains(word));
     let sides = match condition.judged.as_slice() {
         [only] if is_in(*only) => named(*only),
-        [item, list, ..] if judges("assertIn") => vec![*item, *list],
+        [item, list, ..] if judges("assertIn") || judges("assertContains") || judges("assertStringContainsString") => {
+            [*item, *list]
+                .map(|side| match (source.nodes[side].kind, named(side).as_slice()) {
+                    ("argument", [inner]) => *inner,
+                    _ => side,
+                })
+                .to_vec()
+        }
         [list, item, ..] if judges("assert_includes") => vec![*item, *list],
         // `expect(list).toContainEqual(5)`
         [item] if is_plain(*item) && !is_negated && (judges("toContainEqual") || judges("toContain")) => {
@@ -165,7 +207,12 @@ fn membership(source: &Source<'_>, condition: &Condition<'_>, seed: u64) -> Vec<
 
 /// Asks whether a text begins, ends or has something else: `assert name.startswith('a')`.
 fn predicate(source: &Source<'_>, condition: &Condition<'_>) -> Option<Edit> {
-    const PREDICATES: [&str; 8] = [
+    const PREDICATES: [&str; 13] = [
+        ".includes(",
+        ".has(",
+        ".startsWith(",
+        ".endsWith(",
+        ".containsKey(",
         ".startswith(",
         ".endswith(",
         ".starts_with(",
@@ -210,7 +257,20 @@ fn bound(source: &Source<'_>, test: usize, judged: &[usize], seed: u64) -> Optio
     };
     let definition = source.walk(test).find(binds)?;
     let value = source.marked(definition, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last()?;
-    let is_used_once = source.walk(test).filter(is_it).count() == 2;
+    // A message may name it.
+    let is_message = |at: &usize| {
+        let says = |up: usize| {
+            let callee = source.raw(up).split('(').next().unwrap_or_default();
+            ["Errorf", "Fatalf", "Error", "Fatal", "Logf", "Log"]
+                .iter()
+                .any(|name| callee.ends_with(&format!(".{name}")))
+        };
+        source
+            .ancestors(*at)
+            .take_while(|up| *up != test)
+            .any(|up| source.nodes[up].kind == "call_expression" && says(up))
+    };
+    let is_used_once = source.walk(test).filter(is_it).filter(|at| !is_message(at)).count() == 2;
     let is_value = !source.ancestors(value).take_while(|up| *up != definition).any(|up| is_call(source, up));
     (is_used_once && is_value).then(|| changed_literal(source, value, seed))?
 }
@@ -224,7 +284,12 @@ pub(super) fn is_call(source: &Source<'_>, at: usize) -> bool {
         | "method_invocation"
         | "function_call_expression"
         | "member_call_expression"
-        | "scoped_call_expression" => source.raw(at),
+        | "scoped_call_expression" => {
+            let lists = ["argument_list", "arguments"];
+            let own = node.children.iter().find(|child| lists.contains(&source.nodes[**child].kind));
+            let end = own.map_or(node.end, |list| source.nodes[*list].start);
+            &source.text[node.start..end]
+        }
         // In a macro of Rust: a name and what is in parentheses after it.
         "token_tree" => {
             let siblings = &source.nodes[node.parent].children;
@@ -236,13 +301,19 @@ pub(super) fn is_call(source: &Source<'_>, at: usize) -> bool {
         }
         _ => return false,
     };
-    let name = callee.split(['(', '[']).next().unwrap_or_default().trim_end();
-    let name = name.rsplit(['.', ':', '>', ' ']).next().unwrap_or_default();
-    name != "approx" && !name.starts_with(|first: char| first.is_uppercase())
+    let name = callee.trim_end().rsplit(['.', ':', '>', ' ', ')']).next().unwrap_or_default();
+    // In Go a capital letter says that it is public.
+    let makes_value = name.starts_with(|first: char| first.is_uppercase()) && source.language.extensions != ["go"];
+    !matches!(name, "approx" | "new") && !makes_value
 }
 
 /// Words of assertions that compare for equality, and of those that do not quite.
-const EQUAL: [&str; 18] = [
+const EQUAL: [&str; 23] = [
+    "called_with(",
+    "called_once_with(",
+    "any_call(",
+    "CalledWith(",
+    "DeepEqual(",
     "toMatchObject(",
     "toHaveProperty(",
     "toHaveLength(",
@@ -270,8 +341,16 @@ fn is_equality(text: &str) -> bool {
 }
 
 /// Whether an assertion compares for a value that may differ a little.
-fn is_nearly(text: &str) -> bool {
-    NEARLY.iter().any(|name| text.contains(name)) && !OPPOSITE.iter().any(|name| text.contains(name))
+fn is_nearly(source: &Source<'_>, condition: &Condition<'_>) -> bool {
+    // `assertEquals(1.5, half(3), 0.001)` of Java.
+    let has_delta = || {
+        let is_number = |at: &usize| source.raw(*at).starts_with(|c: char| c.is_ascii_digit());
+        condition.judged.len() == 3
+            && condition.judged.last().is_some_and(is_number)
+            && condition.text.contains("assertEquals(")
+    };
+    (NEARLY.iter().any(|name| condition.text.contains(name)) || has_delta())
+        && !OPPOSITE.iter().any(|name| condition.text.contains(name))
 }
 
 /// Whether a node is one side of the comparison that an assertion makes, or one of its arguments.
@@ -316,10 +395,17 @@ fn is_expected(source: &Source<'_>, judged: &[usize], literal: usize) -> bool {
     true
 }
 
-/// Whether one side of a comparison is one of these names.
-fn has_side(source: &Source<'_>, judged: &[usize], names: &[&str]) -> bool {
+/// Whether one side of a comparison is one of these names, and nothing else is done with it.
+fn has_side(source: &Source<'_>, test: usize, judged: &[usize], names: &[&str]) -> bool {
     let mut leaves = judged.iter().flat_map(|part| source.walk(*part)).filter(|at| source.is_leaf(*at));
-    leaves.any(|at| is_side(source, judged, at) && names.contains(&source.raw(at)))
+    let is_given = |name: &str| {
+        let uses = source.walk(test).filter(|at| source.is_leaf(*at) && source.raw(*at) == name);
+        uses.filter(|at| source.ancestors(*at).take_while(|up| *up != test).any(|up| is_call(source, up))).count() > 0
+    };
+    leaves.any(|at| {
+        let name = source.raw(at);
+        is_side(source, judged, at) && names.contains(&name) && !is_given(name)
+    })
 }
 
 /// Puts the name that something is compared with into a pair, which equals nothing that is no pair with the same name in it.
@@ -348,7 +434,11 @@ pub(super) fn judged(source: &Source<'_>, at: usize) -> Vec<usize> {
     };
     match node.kind {
         "assert_statement" => named(at).into_iter().take(1).collect(),
-        "if_statement" => named(at).into_iter().take_while(|child| source.nodes[*child].kind != "block").collect(),
+        "if_statement" => {
+            let head: Vec<usize> =
+                named(at).into_iter().take_while(|child| source.nodes[*child].kind != "block").collect();
+            head.last().and_then(|condition| unequal(source, *condition)).unwrap_or(head)
+        }
         "with_statement" => Vec::new(),
         _ => {
             let lists = ["argument_list", "arguments", "token_tree"];
@@ -374,6 +464,16 @@ pub(super) fn judged(source: &Source<'_>, at: usize) -> Vec<usize> {
             without.to_vec()
         }
     }
+}
+
+/// What a condition of Go compares that holds where two things differ: `!reflect.DeepEqual(got, want)`.
+fn unequal(source: &Source<'_>, condition: usize) -> Option<Vec<usize>> {
+    let text = source.raw(condition);
+    let callee = text.strip_prefix('!')?.split('(').next()?;
+    let is_equal =
+        callee.ends_with("DeepEqual") || matches!(callee, "bytes.Equal" | "slices.Equal" | "maps.Equal" | "cmp.Equal");
+    let list = outer_arguments(source, condition, &["argument_list"]).filter(|_| is_equal)?;
+    Some(source.nodes[list].children.iter().copied().filter(|child| source.nodes[*child].is_named).take(2).collect())
 }
 
 /// The arguments of the outermost call: of `expect(a).toBe(3)` those of `toBe`.

@@ -372,7 +372,7 @@ fn what_tests_import_from_the_library_may_not_appear_beside_them_and_what_is_mis
 #[test]
 fn vendored_modules_of_go_neither_appear_nor_change() {
     Little::new(&[("go.mod", ""), ("a_test.go", "")]).expect("go test ./...", "vendor/x/a.go Absent");
-    Little::new(&[("go.mod", ""), ("vendor/modules.txt", "")]).expect("go test ./...", "vendor/x/a.go Installed");
+    Little::new(&[("go.mod", ""), ("vendor/modules.txt", "")]).expect("go test ./...", "vendor/x/a.go Packages");
 }
 
 #[test]

@@ -8,9 +8,10 @@
 (if consequence: (then) @body)
 
 ((call method: (identifier) @_f arguments: (argument_list . (string) @test.name)) @test (#any-of? @_f "it" "specify" "example" "test" "scenario"))
+((call method: (identifier) @_f !arguments block: (_)) @test (#any-of? @_f "it" "specify"))
 ((method name: (identifier) @test.name) @test (#match? @test.name "^test_"))
 ((call method: (identifier) @_m) @assert (#match? @_m "^(assert|refute|expect|must_|wont_|flunk)"))
-((call receiver: (call method: (identifier) @_m)) @assert (#match? @_m "^(expect|_|value)$"))
+((call receiver: [(call method: (identifier) @_m) (identifier) @_m]) @assert (#match? @_m "^(expect|is_expected|_|value)$"))
 
 [(return) (break) (next) (redo) (retry)] @exit
 ((call method: (identifier) @_e) @exit (#any-of? @_e "exit" "exit!" "abort" "skip" "pending" "raise" "throw" "fail" "at_exit"))
@@ -33,4 +34,4 @@
 
 [(integer) (float) (string) (true) (false) (nil) (simple_symbol)] @literal
 (binary operator: ["==" "!=" "<" ">" "<=" ">="] @operator)
-((call method: (identifier) @judge) (#any-of? @judge "to" "not_to" "to_not" "assert" "refute" "assert_equal" "refute_equal" "assert_nil" "refute_nil" "assert_includes" "refute_includes" "assert_empty" "refute_empty"))
+((call method: (identifier) @judge) (#match? @judge "^(to|not_to|to_not|(assert|refute)(_[a-z_]+)?)$"))

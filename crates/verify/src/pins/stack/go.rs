@@ -1,6 +1,6 @@
 //! Go: tests, their data, what configures the go tool.
 
-use ralph_model::PinKind::{Absent, Frozen, Installed, Parts, Steering};
+use ralph_model::PinKind::{Absent, Frozen, Parts, Steering};
 
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
@@ -15,9 +15,9 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         pin(&mut layers.parts, Parts, "replacements of Go modules", path::exact(file));
     }
     // Where it exists, Go compiles what lies there instead of the modules that `go.sum` vouches for.
-    let vendored = project.sources.has("vendor/modules.txt");
-    let kind = if vendored { Installed } else { Absent };
-    pin(&mut layers.installed, kind, "Go modules that are compiled into the tests", "/vendor/**");
+    if !project.sources.has("vendor/modules.txt") {
+        pin(&mut layers.installed, Absent, "Go modules that are compiled into the tests", "/vendor/**");
+    }
     pin(&mut layers.steering, Steering, "configures the go tool", "go.work");
     pin(&mut layers.steering, Steering, "configures the go tool", "go.env");
 }

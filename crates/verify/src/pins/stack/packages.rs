@@ -14,6 +14,9 @@ const DEPTH: usize = 3;
 const MAX_FOLDERS: usize = 500;
 
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
+    if is_vendored(project) {
+        pin(&mut layers.packages, Packages, "vendored packages", "/vendor/**");
+    }
     for place in environments(project) {
         let packages = &mut layers.packages;
         if path::name(&place) == "node_modules" {
@@ -33,6 +36,16 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
             pin(packages, Packages, "registers plugins", format!("{installed}/*.dist-info/entry_points.txt"));
         }
     }
+}
+
+/// Whether Go, Composer, Bundler or Cargo put packages into `vendor`: what lies there is used instead of what a lock file vouches for.
+fn is_vendored(project: &Project<'_>) -> bool {
+    let sources = project.sources;
+    let is_crate = |name: &String| sources.has_file(&format!("vendor/{name}/.cargo-checksum.json"));
+    ["vendor/modules.txt", "vendor/autoload.php"].iter().any(|file| sources.has_file(file))
+        || sources.has_folder("vendor/bundle")
+        || (project.has_name(&["composer.json"]) && sources.has_folder("vendor"))
+        || sources.names("vendor").iter().take(MAX_FOLDERS).any(is_crate)
 }
 
 /// Folders of packages that are no part of the snapshot and lie in the workspace: what is behind a link is shared by others.

@@ -34,7 +34,7 @@ const ROWS: [Row; 13] = [
             "**/rspec/{core,expectations,mocks,support,autorun}.rb",
             "**/rspec/{core,expectations}/**",
         ],
-        installed: &["/vendor/bundle/**"],
+        installed: &[],
     },
     Row {
         runner: Runner::Minitest,
@@ -47,7 +47,7 @@ const ROWS: [Row; 13] = [
             "**/minitest/{autorun,test,unit,spec,assertions,expectations,mock}.rb",
             "**/test/unit.rb",
         ],
-        installed: &["/vendor/bundle/**"],
+        installed: &[],
     },
     Row {
         runner: Runner::Phpunit,
