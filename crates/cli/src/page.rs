@@ -4,6 +4,7 @@ use ralph_model::Money;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
+use crate::screen::dollars;
 use crate::style::{Look, PLAIN, QUIET, TITLE, ansi, columns, fit, fit_middle};
 
 /// The width of the names of fields.
@@ -182,7 +183,7 @@ fn shortened(text: &str, fits: Fit, width: usize) -> String {
 
 /// What something cost, in a table; a dash where nothing was counted.
 pub(crate) fn cost(amount: Money) -> String {
-    if amount == Money::ZERO { "-".to_owned() } else { amount.to_string() }
+    if amount == Money::ZERO { "-".to_owned() } else { dollars(amount) }
 }
 
 /// A cell without a meaning of its own.

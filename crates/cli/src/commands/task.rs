@@ -140,7 +140,11 @@ fn name_flag(error: Error) -> Error {
         Some("baseRef") => "--base-ref",
         _ => return Error::Refused(problem),
     };
-    problem.detail = format!("{}\n  the flag is {flag}", problem.detail);
+    let field = problem.field.as_deref().unwrap_or_default();
+    problem.detail = match problem.detail.strip_prefix(field) {
+        Some(rest) => format!("{flag}{rest}"),
+        None => format!("{}\n  the flag is {flag}", problem.detail),
+    };
     Error::Refused(problem)
 }
 
