@@ -129,6 +129,9 @@ pub(crate) struct Place {
     /// The newest commit of the branch, if there is one.
     tip: Option<String>,
     pushed: Option<TreeHash>,
+    /// A tree with its commit whose push failed. It may have arrived all the same: git takes the same commit again, and refuses another
+    /// one as not expected.
+    tried: Option<(TreeHash, String)>,
 }
 
 impl Place {
@@ -157,7 +160,8 @@ impl Place {
         let snapshots = home.workspace(&root).join("git");
         let parent = tip.clone().unwrap_or_else(|| base.to_owned());
         let base = base.to_owned();
-        Ok(Self { git: git.clone(), source, branch, root, snapshots, base, redactor, parent, tip, pushed })
+        let (git, tried) = (git.clone(), None);
+        Ok(Self { git, source, branch, root, snapshots, base, redactor, parent, tip, pushed, tried })
     }
 
     /// Makes the files anew, at a commit.
@@ -206,11 +210,18 @@ impl Place {
             let added = here().arg("diff-tree").args(options).args([&self.base, &tree.0]);
             refuse_secrets(&added.run("compare the work with its start").await?, redactor)?;
         }
-        let mut commit = here().args(["commit-tree", &tree.0, "-p", &self.parent]).input(message);
-        for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
-            commit = commit.env(&format!("{who}_NAME"), "Ralph").env(&format!("{who}_EMAIL"), "ralph@localhost");
-        }
-        let commit = commit.run("commit the work of an iteration").await?;
+        let commit = match self.tried.take() {
+            Some((tried, commit)) if tried == *tree => commit,
+            _ => {
+                let mut commit = here().args(["commit-tree", &tree.0, "-p", &self.parent]).input(message);
+                for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
+                    commit =
+                        commit.env(&format!("{who}_NAME"), "Ralph").env(&format!("{who}_EMAIL"), "ralph@localhost");
+                }
+                commit.run("commit the work of an iteration").await?
+            }
+        };
+        self.tried = Some((tree.clone(), commit.clone()));
         let reference = format!("refs/heads/{}", self.branch);
         // Not over what another worker pushed since.
         let expected = format!("--force-with-lease={reference}:{}", self.tip.as_deref().unwrap_or_default());
@@ -220,6 +231,7 @@ impl Place {
             .run(&format!("push {} to {}", self.branch, shown(&self.source.remote)))
             .await
             .map_err(of_remote)?;
+        self.tried = None;
         self.parent.clone_from(&commit);
         self.tip = Some(commit);
         self.pushed = Some(tree.clone());

@@ -13,6 +13,7 @@ use crate::harness::Ended;
 use super::fleet::{Fleet, Machine, remote};
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the figures are worth reading")]
 fn no_task_is_lost_or_done_twice_when_workers_are_killed() {
     // Of the long one the number of tasks can be chosen: 20,000 of them take hours.
     let wanted = std::env::var("RALPH_TEST_TASKS").ok().and_then(|text| text.parse().ok());
@@ -48,20 +49,27 @@ fn no_task_is_lost_or_done_twice_when_workers_are_killed() {
         signal(&worker, Signal::TERM);
         Ended::of(worker).ok();
     }
+    let mut quarantined = 0;
     for id in &ids {
         let task = fleet.task(id);
-        assert_eq!((&task["status"], &task["verified"]), (&"completed".into(), &true.into()), "{task:#}");
+        // Bad luck, where many are killed: a task whose workers died three times is not given to a fourth.
+        let (status, last, verified) =
+            if task["workerDeaths"] == 3 { ("failed", "quarantined", false) } else { ("completed", "completed", true) };
+        quarantined += u64::from(!verified);
+        assert_eq!((&task["status"], &task["verified"]), (&status.into(), &verified.into()), "{task:#}");
         let mut holders = 0;
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for kind in fleet.kinds(id) {
             match kind.as_str() {
                 "claimed" => holders += 1,
-                "released" | "expired" | "completed" => holders -= 1,
+                "released" | "expired" | "completed" | "quarantined" => holders -= 1,
                 _ => {}
             }
             assert!((0..=1).contains(&holders), "{:?}", fleet.kinds(id));
             *counts.entry(kind).or_default() += 1;
         }
-        assert_eq!((counts["completed"], holders), (1, 0), "{counts:?}");
+        assert_eq!((counts.get(last), holders), (Some(&1), 0), "{counts:?}");
     }
+    assert!(quarantined <= tasks / 50, "{quarantined} of {tasks}");
+    println!("{tasks} tasks, {fleet_size} workers with {slots} slots, {kills} killed: {quarantined} quarantined");
 }

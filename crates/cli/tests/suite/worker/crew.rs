@@ -219,3 +219,21 @@ fn a_task_fails_whose_delegation_can_never_be_pushed() {
     assert!(task["status"] == "failed" && reason.contains("the branch is closed"), "{task:#}");
     assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 3));
 }
+
+#[test]
+fn a_push_whose_answer_is_lost_is_no_other_workers_push() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let (path, address) = remote(&repo);
+    // The branch is updated, and then the connection breaks.
+    let broken = path.join("broken");
+    std::fs::write(&broken, "").unwrap();
+    let hook = format!("#!/bin/sh\n[ ! -e {0} ] || {{ rm {0}; kill -9 $PPID; }}\n", broken.display());
+    write_program(&path.join("hooks/post-receive"), &hook);
+    let (server, id, worker) = delegating(&machine, &fleet, &address);
+    fleet.wait_for_ends(1);
+    signal(&worker, Signal::TERM);
+    let ended = Ended::of(worker).ok();
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}\n{}", ended.stderr);
+    assert!(!broken.exists() && server.requests().len() == 5, "{}", ended.stderr);
+}
