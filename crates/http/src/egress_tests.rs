@@ -34,8 +34,8 @@ fn hosts_are_excepted_by_name_and_by_domain() {
 #[test]
 fn a_login_of_a_proxy_is_decoded_and_another_kind_of_proxy_is_named() {
     let proxy = |address: &str| egress(&[("https_proxy", address)]).proxy("x");
-    let found = proxy("http://me%40corp:p%3Aw@proxy.example:3128/").unwrap().unwrap();
-    assert_eq!(found.uri, "http://proxy.example:3128");
+    let found = proxy("http://me%40corp:p%3Aw@proxy.test:3128/").unwrap().unwrap();
+    assert_eq!(found.uri, "http://proxy.test:3128");
     let basic = base64::engine::general_purpose::STANDARD.encode("me@corp:p:w");
     assert_eq!(found.authorization, Some(format!("Basic {basic}")));
     assert_eq!(proxy("proxy:8080").unwrap().unwrap().uri, "http://proxy:8080");
