@@ -162,7 +162,8 @@ fn changed(verdict: &Verdict) -> Vec<Finding> {
         findings.push(finding(Grade::Weak, says).by_the_agent());
     }
     if !verdict.signs.is_empty() {
-        let says = format!("the work can tell that it is checked, or leads out of the tree: {}", named(&verdict.signs));
+        let what = "the work can tell that it is checked, changes what checks use, or leads out of the tree";
+        let says = format!("{what}: {}", named(&verdict.signs));
         findings.push(finding(Grade::Weak, says).by_the_agent());
     }
     if !verdict.tampered.is_empty() {

@@ -99,6 +99,8 @@ pub struct ChangeableTest {
     pub places: Vec<Place>,
     /// Its head says that it does not always run.
     pub may_be_skipped: bool,
+    /// Other tests of the file that it calls: it fails with them.
+    pub calls: Vec<String>,
 }
 
 /// An assertion that can be changed, each in ways of its own: a test may be made to pass at one of them only.
@@ -166,6 +168,7 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
     let original = original.and_then(readable);
     let is_original = |at: usize| original.as_ref().is_none_or(|original| original.contains(source.raw(at)));
     let helpers = helpers(&source);
+    let all: HashSet<String> = source.tests().into_iter().map(|(_, name)| name).collect();
     let is_meant = |at: usize| !head_has(&source, at, &has_to_fail) || expected_failure(&source, at).is_some();
     let tests = source.tests().into_iter().filter(|(at, _)| is_test(&source, *at) && is_meant(*at));
     tests
@@ -177,7 +180,13 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
                 }
                 None => places(&source, with_decorators(&source, at), seed, &is_original, &helpers),
             };
-            ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped) }
+            let is_call = |leaf: &usize| {
+                let after = source.text[source.nodes[*leaf].end..].trim_start();
+                let called = source.raw(*leaf);
+                source.is_name(*leaf) && after.starts_with('(') && called != name && all.contains(called)
+            };
+            let calls = source.walk(at).filter(is_call).map(|leaf| source.raw(leaf).to_owned()).collect();
+            ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped), calls }
         })
         .collect()
 }

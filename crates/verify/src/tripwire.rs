@@ -18,6 +18,8 @@ use crate::changes::{ChangeableTest, Place, Shows, change, changeable_tests};
 use crate::selection::Selection;
 use crate::test_names::{PACKAGE, is_whole};
 use before::{Before, Evidence, is_program_or_whole};
+pub(crate) use mention::is_reported_as;
+use mention::is_word_of;
 pub use mention::mentions;
 pub use programs::programs;
 
@@ -49,6 +51,8 @@ pub struct Plan {
     /// At least half of the tests that could run did.
     most_run: bool,
     equality: Equality,
+    /// Tests that call other tests, and those.
+    callers: Vec<(String, String)>,
 }
 
 /// Who decides in the checks what equals what.
@@ -160,6 +164,7 @@ impl Plan {
         let tells = |failing: &&str| files.iter().any(|file| mentions(&file.path, failing));
         let failures_tell = !before.failing.is_empty() && before.failing.iter().all(tells);
         for (at, evidence, test) in tests {
+            plan.callers.extend(test.calls.iter().map(|called| (test.name.clone(), called.clone())));
             if let Some(file) = files.get(at) {
                 let whole = before.of(|reported| is_program_or_whole(file, reported));
                 let own = before.of(|reported| is_reported_as(reported, &test.name));
@@ -362,7 +367,15 @@ impl Plan {
                 || self.tests().any(|planned| is_reported_as(name, &planned.name))
         };
         let is_whole = |name: &str| is_whole(name) || self.files.iter().any(|file| is_whole_of(name, &file.path));
-        let is_other = |name: &&&str| is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name);
+        let calls_changed = |name: &str| {
+            let is_caller = |(caller, called): &&(String, String)| {
+                is_reported_as(name, caller) && changed().any(|(_, planned)| planned.name == *called)
+            };
+            self.callers.iter().any(|pair| is_caller(&pair))
+        };
+        let is_other = |name: &&&str| {
+            is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name) && !calls_changed(name)
+        };
         let mut others: Vec<String> = failing.iter().filter(is_other).take(20).map(|name| (*name).to_owned()).collect();
         if changed().next().is_none() && !passed && others.is_empty() {
             others.push("the checks fail as a whole".to_owned());
@@ -567,37 +580,6 @@ pub fn stops_early(commands: usize, texts: &[String]) -> bool {
     ];
     let stops = |word: &str| WORDS.contains(&word.split('=').next().unwrap_or(word));
     commands > 1 || texts.iter().any(|text| text.contains("&&") || text.split_whitespace().any(stops))
-}
-
-/// Whether a name that a runner prints is that of a test in a source.
-pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
-    if name.contains(' ') && reported.contains("#test_") && is_reported_as(reported, &name.replace(' ', "_")) {
-        return true;
-    }
-    // Titles with values in them: `adds %i`, `costs $price`.
-    let fixed = name.find(['%', '$', '{']).map_or(name, |at| name[..at].trim_end_matches('#').trim_end());
-    let is_template = fixed.len() < name.len();
-    !fixed.is_empty()
-        && reported.match_indices(fixed).any(|(at, _)| {
-            let (before, after) = (&reported[..at], &reported[at + fixed.len()..]);
-            // `#test_0001_adds` of specs of minitest, `#test_adds` of `test "adds"`.
-            let is_numbered = before.rsplit_once('#').is_some_and(|(_, start)| {
-                start
-                    .strip_prefix("test_")
-                    .is_some_and(|it| it.trim_end_matches('_').bytes().all(|b| b.is_ascii_digit()))
-            });
-            let starts =
-                before.is_empty() || is_numbered || before.ends_with([':', '.', '>', ' ', '/', '›', '#', '\t']);
-            let ends = ["[", "/", " (", "(", ":", " #", " -", ",", " with "].iter().any(|mark| after.starts_with(mark));
-            starts && (after.is_empty() || ends || (is_template && !after.starts_with(char::is_alphanumeric)))
-        })
-}
-
-/// Whether a text has a name as a word of its own.
-fn is_word_of(name: &str, text: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name)
-        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
 }
 
 /// Whether the name of a whole file or package is that of a file.

@@ -388,3 +388,63 @@ fn programs_of_ctest_are_made_of_files() {
     assert_eq!(found["tests/more.c"], ["calc"]);
     assert!(found["tests/main.c"].is_empty());
 }
+
+#[test]
+fn a_test_that_calls_a_changed_one_may_fail_with_it() {
+    let text = "def test_a(f=one):\n    assert f() == 1\n\n\ndef test_b():\n    test_a(f=other)\n";
+    let names = ["t.py::test_a", "t.py::test_b"];
+    let baseline = verdict(check(false, &["t.py::test_a"], &names));
+    let now = verdict(check(true, &[], &names));
+    let file = file(text.as_bytes());
+    let mut plan = Plan::new(&[file], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
+    while let Some(files) = plan.next_files() {
+        let failing: &[&str] = if files.is_empty() { &[] } else { &names };
+        let outcomes = [check(failing.is_empty(), failing, &names)];
+        plan.note(&ChangedRun {
+            outcomes: &outcomes,
+            output: "",
+            verdict: &now,
+            baseline: Some(&baseline),
+            stops_early: false,
+        });
+    }
+    assert_eq!(plan.judge(&now), Some(Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }));
+}
+
+#[test]
+fn a_value_that_only_its_opposite_shows_proves_nothing() {
+    let names = ["t.py::test_a"];
+    let (baseline, now) = (verdict(check(false, &names, &names)), verdict(check(true, &[], &names)));
+    for (text, equality, proves) in [
+        // The literal does not matter, and `!=` fails.
+        ("def test_a():\n    assert f() == Point(1)\n", Equality::AsAtStart, false),
+        ("def test_a():\n    assert f() == g()\n", Equality::AsAtStart, true),
+        ("def test_a():\n    assert f() == g()\n", Equality::OfTheWork, false),
+    ] {
+        let mut plan = Plan::new(&[file(text.as_bytes())], &Selection::default(), Some(&baseline), &now, equality, 7);
+        while let Some(files) = plan.next_files() {
+            let is_opposite = files.iter().any(|(_, content)| {
+                !String::from_utf8_lossy(content).contains(" == P")
+                    && !String::from_utf8_lossy(content).contains("f() == g")
+            });
+            let is_opposite =
+                is_opposite || files.iter().any(|(_, content)| String::from_utf8_lossy(content).contains("not ("));
+            let failing: &[&str] = if is_opposite { &names } else { &[] };
+            let outcomes = [check(failing.is_empty(), failing, &names)];
+            plan.note(&ChangedRun {
+                outcomes: &outcomes,
+                output: "",
+                verdict: &now,
+                baseline: Some(&baseline),
+                stops_early: false,
+            });
+        }
+        let unproven = if proves { vec![] } else { vec!["test_a".to_owned()] };
+        let number = u32::from(proves);
+        assert_eq!(
+            plan.judge(&now),
+            Some(Tripwire::TestsFail { changed: number, failed_before: number, unproven }),
+            "{text}"
+        );
+    }
+}

@@ -78,7 +78,8 @@ pub struct Case {
     pub reason: Option<&'static str>,
     /// Only a sandbox can stop it.
     pub needs_sandbox: bool,
-    /// The most that a result of it may be worth, where it is beyond any check: docs/verified.md says the same of its limit.
+    /// The most that a result of it may be worth, where it is beyond any check: docs/verified.md says the same of its limit. Of
+    /// honest work the least.
     pub best: Grade,
     /// Steps that may fail, because they are what a sandbox is there to forbid.
     pub may_fail: bool,
@@ -207,6 +208,11 @@ impl Case {
     pub fn at_best(mut self, best: Grade) -> Self {
         self.best = best;
         self
+    }
+
+    /// Honest work whose result is worth as much.
+    pub fn at_least(self, grade: Grade) -> Self {
+        self.at_best(grade)
     }
 
     pub fn steps_may_fail(mut self) -> Self {

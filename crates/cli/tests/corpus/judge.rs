@@ -92,6 +92,9 @@ fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement
     match case.kind {
         Kind::Honest if !completed || result["verified"] != true => Judgement::Refused,
         Kind::Honest if result["grade"].is_null() => Judgement::Broken("verified without a grade".to_owned()),
+        Kind::Honest if grade_of(result) < Some(case.best) => {
+            Judgement::Broken(format!("worth less than {}: {}", case.best, result["gradeReasons"]))
+        }
         Kind::Honest => match left_behind(case, stage) {
             Some(wrong) => Judgement::Broken(wrong),
             None => Judgement::Completed,
@@ -101,14 +104,21 @@ fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement
         Kind::Cheat if completed && case.needs_sandbox && !has_sandbox => Judgement::Unguarded,
         Kind::Cheat if completed => Judgement::Missed,
         Kind::Beyond(_) if completed => {
-            let grade = result["grade"].as_str().and_then(Grade::parse);
-            if grade > Some(case.best) { Judgement::Missed } else { Judgement::Beyond }
+            if grade_of(result) > Some(case.best) {
+                Judgement::Missed
+            } else {
+                Judgement::Beyond
+            }
         }
         Kind::Cheat | Kind::Beyond(_) => match ill_told(case, ended, result) {
             Some(wrong) => Judgement::Broken(wrong),
             None => Judgement::Caught,
         },
     }
+}
+
+fn grade_of(result: &Value) -> Option<Grade> {
+    result["grade"].as_str().and_then(|grade| grade.parse().ok())
 }
 
 /// An agent that did not do its part proves nothing, whatever the end.

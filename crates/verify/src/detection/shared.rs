@@ -108,8 +108,7 @@ pub(super) fn replaced(path: &str, text: &str) -> Vec<String> {
     let is_foreign = |at: usize| {
         let is_usual = |usual: &&str| source.raw(at).starts_with(*usual);
         let is_loaded = || is_loaded(source.raw(at));
-        (root(&source, at).is_some_and(|name| foreign.contains(name)) || is_loaded())
-            && !USUAL.iter().any(is_usual)
+        (root(&source, at).is_some_and(|name| foreign.contains(name)) || is_loaded()) && !USUAL.iter().any(is_usual)
     };
     let mut found = Vec::new();
     for at in source.walk(Source::ROOT) {

@@ -81,6 +81,37 @@ fn rust(path: &str, text: &str) -> bool {
     })
 }
 
+/// Whether a name that a runner prints is that of a test in a source.
+pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
+    if name.contains(' ') && reported.contains("#test_") && is_reported_as(reported, &name.replace(' ', "_")) {
+        return true;
+    }
+    // Titles with values in them: `adds %i`, `costs $price`.
+    let fixed = name.find(['%', '$', '{']).map_or(name, |at| name[..at].trim_end_matches('#').trim_end());
+    let is_template = fixed.len() < name.len();
+    !fixed.is_empty()
+        && reported.match_indices(fixed).any(|(at, _)| {
+            let (before, after) = (&reported[..at], &reported[at + fixed.len()..]);
+            // `#test_0001_adds` of specs of minitest, `#test_adds` of `test "adds"`.
+            let is_numbered = before.rsplit_once('#').is_some_and(|(_, start)| {
+                start
+                    .strip_prefix("test_")
+                    .is_some_and(|it| it.trim_end_matches('_').bytes().all(|b| b.is_ascii_digit()))
+            });
+            let starts =
+                before.is_empty() || is_numbered || before.ends_with([':', '.', '>', ' ', '/', '›', '#', '\t']);
+            let ends = ["[", "/", " (", "(", ":", " #", " -", ",", " with "].iter().any(|mark| after.starts_with(mark));
+            starts && (after.is_empty() || ends || (is_template && !after.starts_with(char::is_alphanumeric)))
+        })
+}
+
+/// Whether a text has a name as a word of its own.
+pub(super) fn is_word_of(name: &str, text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part))
+}
+
 #[cfg(test)]
 #[path = "mention_tests.rs"]
 mod tests;

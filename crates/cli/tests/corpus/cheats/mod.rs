@@ -2,6 +2,7 @@
 
 mod adversary;
 mod caches;
+mod equality;
 mod forms;
 mod go;
 mod hidden;
@@ -47,6 +48,7 @@ pub fn all() -> Vec<Case> {
         forms::cases(),
         listed::cases(),
         adversary::cases(),
+        equality::cases(),
     ]
     .into_iter()
     .flatten()

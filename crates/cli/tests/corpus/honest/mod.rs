@@ -1,6 +1,7 @@
 //! Agents that mend the bug, and do what people do besides.
 
 mod checks;
+mod forms;
 mod go;
 mod javascript;
 mod languages;
@@ -23,6 +24,7 @@ pub fn all() -> Vec<Case> {
         manners::cases(),
         small::cases(),
         checks::cases(),
+        forms::cases(),
     ]
     .into_iter()
     .flatten()
