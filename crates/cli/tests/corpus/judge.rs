@@ -118,7 +118,7 @@ fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement
 }
 
 fn grade_of(result: &Value) -> Option<Grade> {
-    result["grade"].as_str().and_then(|grade| grade.parse().ok())
+    result["grade"].as_str().and_then(Grade::parse)
 }
 
 /// An agent that did not do its part proves nothing, whatever the end.
