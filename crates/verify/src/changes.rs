@@ -399,7 +399,6 @@ fn last_columns<'a>(source: &Source<'a>, test: usize) -> Vec<&'a str> {
 
 /// Expects another exception, where an assertion expects one.
 fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
-    let text = source.raw(at);
     let call = match source.nodes[at].kind {
         "with_statement" => source.walk(at).find(|up| source.nodes[*up].kind == "call")?,
         _ => at,
@@ -411,7 +410,7 @@ fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
     let class = source.nodes[list].children.iter().copied().find(is_class)?;
     let other = others.iter().find(|other| **other != source.raw(class))?;
     let node = &source.nodes[class];
-    (!text.is_empty()).then(|| Edit { start: node.start, end: node.end, text: (*other).to_owned() })
+    Some(Edit { start: node.start, end: node.end, text: (*other).to_owned() })
 }
 
 /// Another literal of the same kind and, where it is a number, of the same length.

@@ -399,8 +399,8 @@ fn is_expected(source: &Source<'_>, judged: &[usize], literal: usize) -> bool {
 fn has_side(source: &Source<'_>, test: usize, judged: &[usize], names: &[&str]) -> bool {
     let mut leaves = judged.iter().flat_map(|part| source.walk(*part)).filter(|at| source.is_leaf(*at));
     let is_given = |name: &str| {
-        let uses = source.walk(test).filter(|at| source.is_leaf(*at) && source.raw(*at) == name);
-        uses.filter(|at| source.ancestors(*at).take_while(|up| *up != test).any(|up| is_call(source, up))).count() > 0
+        let mut uses = source.walk(test).filter(|at| source.is_leaf(*at) && source.raw(*at) == name);
+        uses.any(|at| source.ancestors(at).take_while(|up| *up != test).any(|up| is_call(source, up)))
     };
     leaves.any(|at| {
         let name = source.raw(at);

@@ -106,9 +106,9 @@ pub(super) fn replaced(path: &str, text: &str) -> Vec<String> {
     let Some(source) = Source::parse(path, text) else { return Vec::new() };
     let foreign = foreign(&source);
     let is_foreign = |at: usize| {
-        let is_usual = |usual: &&str| source.raw(at).starts_with(*usual);
-        let is_loaded = || is_loaded(source.raw(at));
-        (root(&source, at).is_some_and(|name| foreign.contains(name)) || is_loaded()) && !USUAL.iter().any(is_usual)
+        let text = source.raw(at);
+        (root(&source, at).is_some_and(|name| foreign.contains(name)) || is_loaded(text))
+            && !USUAL.iter().any(|usual| text.starts_with(usual))
     };
     let mut found = Vec::new();
     for at in source.walk(Source::ROOT) {
@@ -133,7 +133,7 @@ fn shown(text: &str) -> String {
     text.split_whitespace().collect::<String>().chars().take(60).collect()
 }
 
-/// The name that an expression starts with, and what it was asked for: `unittest.TestCase.assertEqual` starts with `unittest`.
+/// The name that an expression starts with: `unittest` of `unittest.TestCase.assertEqual`.
 fn root<'a>(source: &Source<'a>, at: usize) -> Option<&'a str> {
     let first = source.walk(at).find(|leaf| source.is_leaf(*leaf))?;
     (source.is_name(first) || SHARED.contains(&source.raw(first))).then(|| source.raw(first))

@@ -83,7 +83,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const GO: &str = r##"package calc
+const GO: &str = r#"package calc
 
 import (
 	"errors"
@@ -146,9 +146,9 @@ func Do(f func()) {
 		f()
 	}
 }
-"##;
+"#;
 
-const GO_TESTS: &str = r##"package calc
+const GO_TESTS: &str = r#"package calc
 
 import (
 	"bytes"
@@ -300,9 +300,9 @@ func TestRight(t *testing.T) {
 		t.Error("no")
 	}
 }
-"##;
+"#;
 
-const RUST: &str = r##"use std::cmp::Ordering;
+const RUST: &str = r#"use std::cmp::Ordering;
 
 #[derive(Debug, PartialEq, Clone, Copy)]
 pub enum Kind {
@@ -342,9 +342,9 @@ pub fn order(a: i64, b: i64) -> Ordering {
 pub fn half(a: f64) -> f64 {
     if on() { a / 2.0 } else { a }
 }
-"##;
+"#;
 
-const RUST_TESTS: &str = r##"use std::cmp::Ordering;
+const RUST_TESTS: &str = r#"use std::cmp::Ordering;
 
 use calc::{first, half, order, parse, split, Failure, Kind};
 
@@ -445,9 +445,9 @@ fn panics() {
 fn right() {
     assert_eq!(1 + 1, 2);
 }
-"##;
+"#;
 
-const JAVA: &str = r##"import java.util.Arrays;
+const JAVA: &str = r#"import java.util.Arrays;
 import java.util.List;
 
 public final class Calc {
@@ -483,9 +483,9 @@ public final class Calc {
         return text.isEmpty() != ON;
     }
 }
-"##;
+"#;
 
-const JAVA_TESTS: &str = r##"import static org.junit.Assert.assertArrayEquals;
+const JAVA_TESTS: &str = r#"import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
@@ -573,9 +573,9 @@ public class CalcTest {
         assertEquals(2, 1 + 1);
     }
 }
-"##;
+"#;
 
-const RUBY: &str = r##"module Calc
+const RUBY: &str = r#"module Calc
   ON = false
 
   class Bad < StandardError; end
@@ -610,9 +610,9 @@ const RUBY: &str = r##"module Calc
     list << 1 if ON
   end
 end
-"##;
+"#;
 
-const RUBY_TESTS: &str = r##"require "minitest/autorun"
+const RUBY_TESTS: &str = r#"require "minitest/autorun"
 require "calc"
 
 class CalcTest < Minitest::Test
@@ -671,9 +671,9 @@ class CalcTest < Minitest::Test
     assert_equal 2, 1 + 1
   end
 end
-"##;
+"#;
 
-const PHP: &str = r##"<?php
+const PHP: &str = "<?php
 
 final class Bad extends RuntimeException
 {
@@ -718,9 +718,9 @@ final class Calc
         return self::ON ? new Bad('x') : new RuntimeException('x');
     }
 }
-"##;
+";
 
-const PHP_TESTS: &str = r##"<?php
+const PHP_TESTS: &str = r"<?php
 
 use PHPUnit\Framework\TestCase;
 
@@ -804,4 +804,4 @@ final class CalcTest extends TestCase
         $this->assertEquals(2, 1 + 1);
     }
 }
-"##;
+";
