@@ -224,10 +224,10 @@ fn a_task_fails_whose_delegation_can_never_be_pushed() {
 fn a_push_whose_answer_is_lost_is_no_other_workers_push() {
     let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
     let (path, address) = remote(&repo);
-    // The branch is updated, and then the connection breaks.
+    // The branch is updated, and then the connection breaks: in another second, so that another commit would have another name.
     let broken = path.join("broken");
     std::fs::write(&broken, "").unwrap();
-    let hook = format!("#!/bin/sh\n[ ! -e {0} ] || {{ rm {0}; kill -9 $PPID; }}\n", broken.display());
+    let hook = format!("#!/bin/sh\n[ ! -e {0} ] || {{ rm {0}; sleep 1.1; kill -9 $PPID; }}\n", broken.display());
     write_program(&path.join("hooks/post-receive"), &hook);
     let (server, id, worker) = delegating(&machine, &fleet, &address);
     fleet.wait_for_ends(1);
