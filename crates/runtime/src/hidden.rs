@@ -1,5 +1,6 @@
 //! What agents and checks may not read, where this machine can hide files.
 
+use std::cell::LazyCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -22,8 +23,9 @@ pub(crate) fn hidden(
     }
     // Most of the usual places do not exist, which one call tells; to resolve a path takes one for each of its parts.
     let resolved = |path: PathBuf| path.exists().then(|| path.canonicalize().ok()).flatten();
-    let allowed: Vec<PathBuf> = access.allow_read.iter().map(PathBuf::from).filter_map(resolved).collect();
-    let writable: Vec<PathBuf> = writable.iter().cloned().filter_map(resolved).collect();
+    let allowed =
+        LazyCell::new(|| access.allow_read.iter().map(PathBuf::from).filter_map(resolved).collect::<Vec<_>>());
+    let writable = LazyCell::new(|| writable.iter().cloned().filter_map(resolved).collect::<Vec<_>>());
     let is_allowed =
         |path: &PathBuf| allowed.iter().any(|allowed| path.starts_with(allowed)) || writable.contains(path);
     let usual = (services.hidden)(who, environment).into_iter().filter_map(resolved);

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_engine::{DayBudget, Event};
@@ -16,7 +17,7 @@ use ralph_workspace::repository::Head;
 use super::gateway::Line;
 use super::restore::with_committed;
 use super::settings::Runs;
-use super::{Answer, Context};
+use super::{Answer, Context, WorkspaceState};
 use crate::attempts::CostSoFar;
 use crate::error::Error;
 use crate::home::Home;
@@ -261,9 +262,10 @@ impl Context {
         let committed = self.committed().await?;
         self.with_workspace(move |ground| {
             // Pinned files are looked at when the checks are about to run.
-            let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
-            let violations = with_committed(violations, committed);
-            let tree = ground.workspace.snapshot(loop_id, &format!("iteration-{iteration}"))?.tree;
+            let (label, now) = (format!("iteration-{iteration}"), Duration::ZERO);
+            let WorkspaceState { workspace, guard, baseline, .. } = ground;
+            let (snapshot, violations) = workspace.snapshot_guarded((loop_id, &label), now, guard, baseline)?;
+            let (tree, violations) = (snapshot.tree, with_committed(violations, committed));
             let changed = ground.workspace.changes(&before, &tree)?;
             Ok(Left { tree, changed, violations })
         })

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::restore::with_committed;
-use super::{Answer, Context};
+use super::{Answer, Context, WorkspaceState};
 use crate::error::Error;
 
 #[derive(Debug, Clone)]
@@ -56,11 +56,11 @@ impl Context {
         let recent = if pause == Millis(0) && wait.is_none() { RECENT } else { Duration::ZERO };
         let loop_id = self.loop_id;
         let committed = self.committed().await?;
-        let (violations, snapshot) = self
+        let (snapshot, violations) = self
             .with_workspace(move |ground| {
-                let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
                 let label = format!("iteration-{iteration}-before");
-                Ok((violations, ground.workspace.snapshot_recent(loop_id, &label, recent)?))
+                let WorkspaceState { workspace, guard, baseline, .. } = ground;
+                Ok(workspace.snapshot_guarded((loop_id, &label), recent, guard, baseline)?)
             })
             .await?;
         let violations = with_committed(violations, committed);

@@ -20,6 +20,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use baseline::Baseline;
 pub(crate) use baseline::{Bytes, write_durably};
@@ -27,13 +28,13 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 pub(crate) use patch::keep as keep_patch;
 pub use pins::{Offence, PinBaseline, Pins};
-use ralph_model::Violation;
+use ralph_model::{LoopId, Violation};
 pub(crate) use walk::Watch;
 use walk::{Layer, Sort};
 
 use crate::quote::unquote;
 use crate::rules::Folder;
-use crate::{Error, Workspace};
+use crate::{Error, Snapshot, Workspace};
 
 /// Links in a row that the kernel follows.
 const MAX_LINKS: usize = 40;
@@ -211,6 +212,21 @@ impl Workspace {
     pub fn guard_check(&mut self, guard: &Guard, baseline: &Baseline) -> Result<Vec<Violation>, Error> {
         let now = walk::walk(self, Layer::new(guard, Sort::Prohibited, Some(baseline)), None)?;
         Ok(compare::compare(baseline, &now).into_iter().map(compare::Offence::into_violation).collect())
+    }
+
+    /// Takes a snapshot as [`Workspace::snapshot_recent`] does, and says what differs from the baseline, sorted by path. The look at
+    /// the workspace serves both.
+    pub fn snapshot_guarded(
+        &mut self,
+        (loop_id, label): (LoopId, &str),
+        most: Duration,
+        guard: &Guard,
+        baseline: &Baseline,
+    ) -> Result<(Snapshot, Vec<Violation>), Error> {
+        let snapshot = self.snapshot_recent(loop_id, label, most)?;
+        let now = walk::walk_looked(self, Layer::new(guard, Sort::Prohibited, Some(baseline)))?;
+        let violations = compare::compare(baseline, &now).into_iter().map(compare::Offence::into_violation).collect();
+        Ok((snapshot, violations))
     }
 
     /// Saves what differs from the baseline as a patch, then makes it as it was, and says what differed. Nothing is changed

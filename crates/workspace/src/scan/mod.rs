@@ -125,6 +125,21 @@ impl Directory {
         }
     }
 
+    /// The stamp that a folder of the tree had at the last scan, if that vouches for its names.
+    pub(crate) fn stamp_at(&self, path: &[u8]) -> Option<Stamp> {
+        let mut folder = self;
+        for name in path.split(|byte| *byte == b'/') {
+            let found = folder
+                .entries
+                .binary_search_by(|entry| order((entry.name.as_bytes(), entry.mode()), (name, Mode::Tree)));
+            match &folder.entries[found.ok()?].node {
+                Node::Directory(child) => folder = child,
+                Node::File(_) | Node::Closed => return None,
+            }
+        }
+        folder.stamp
+    }
+
     fn take_folders(&mut self) -> impl Iterator<Item = Box<Self>> {
         let entries = std::mem::take(&mut self.entries).into_iter();
         entries.filter_map(|entry| match entry.node {
@@ -351,8 +366,9 @@ impl<'a> Scan<'a> {
         self.reliable = listing::reliable_device(root.as_fd());
         if let Some(device) = self.reliable
             && !self.relist
+            && let Some(tree) = verify::verify(root.as_fd(), directory, device, self.number, self.threads, &self.poll)
         {
-            verify::verify(root.as_fd(), directory, device, self.number, self.threads, &self.poll);
+            return Ok(tree);
         }
         let mut descent = Descent::new(root);
         let mut stack = vec![Frame::new(Box::new(std::mem::take(directory)), 0, 0, self.relist)];

@@ -10,9 +10,10 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use rustix::fs::{AtFlags, Mode as Permissions, ResolveFlags, fstat, openat2, statat};
+use rustix::fs::{AtFlags, Mode as Permissions, OFlags, ResolveFlags, fstat, openat2, statat};
 
 use super::{Directory, FOLDER, Node};
+use crate::object::Id;
 use crate::stamp::Stamp;
 use crate::stop::Poll;
 
@@ -28,11 +29,18 @@ struct Task<'a> {
     directory: &'a Directory,
 }
 
-/// Marks every unchanged folder with the number of this scan.
-pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, scan: u32, threads: usize, poll: &Poll) {
-    let (tasks, files) = collect(directory);
+/// Marks every unchanged folder with the number of this scan. Gives the tree where all of them are: then there is nothing to walk.
+pub(super) fn verify(
+    root: BorrowedFd<'_>,
+    directory: &Directory,
+    device: u64,
+    scan: u32,
+    threads: usize,
+    poll: &Poll,
+) -> Option<Id> {
+    let (tasks, folders, files) = collect(directory);
     let threads = threads.min(files / FILES_PER_THREAD).max(1);
-    let next = AtomicUsize::new(0);
+    let (next, unchanged) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         loop {
             let first = next.fetch_add(SHARE, Ordering::Relaxed);
@@ -46,6 +54,7 @@ pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, s
                 }
                 if is_unchanged(root, task, device) {
                     task.directory.verified.store(scan, Ordering::Relaxed);
+                    unchanged.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
@@ -57,18 +66,22 @@ pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, s
         }
         work();
     });
+    directory.tree.filter(|_| unchanged.into_inner() == folders)
 }
 
-/// Lists the folders that can be judged by stamps and whose path the kernel takes; gives the number of files in all.
-fn collect(directory: &Directory) -> (Vec<Task<'_>>, usize) {
+/// Lists the folders that can be judged by stamps and whose path the kernel takes; gives the number of folders and files in all.
+fn collect(directory: &Directory) -> (Vec<Task<'_>>, usize, usize) {
     let mut tasks: Vec<Task<'_>> = task(b".", directory).into_iter().collect();
-    let mut files = 0;
+    let (mut folders, mut files) = (1, 0);
     directory.each(|path, entry| match &entry.node {
         Node::File(_) => files += 1,
-        Node::Directory(child) => tasks.extend(task(path, child)),
+        Node::Directory(child) => {
+            folders += 1;
+            tasks.extend(task(path, child));
+        }
         Node::Closed => {}
     });
-    (tasks, files)
+    (tasks, folders, files)
 }
 
 fn task<'a>(path: &[u8], directory: &'a Directory) -> Option<Task<'a>> {
@@ -80,7 +93,9 @@ fn task<'a>(path: &[u8], directory: &'a Directory) -> Option<Task<'a>> {
 fn is_unchanged(root: BorrowedFd<'_>, task: &Task<'_>, device: u64) -> bool {
     let directory = task.directory;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let Ok(fd) = openat2(root, &task.path, FOLDER, Permissions::empty(), resolve) else { return false };
+    // Nothing is read from it, only looked up in it.
+    let flags = FOLDER | OFlags::PATH;
+    let Ok(fd) = openat2(root, &task.path, flags, Permissions::empty(), resolve) else { return false };
     let Ok(stat) = fstat(&fd) else { return false };
     let stamp = Stamp::of(&stat);
     if directory.stamp != Some(stamp) || stamp.device != device || directory.tree.is_none() {

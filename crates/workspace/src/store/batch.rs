@@ -85,6 +85,9 @@ impl Batch {
         }
         for (id, kind, content) in self.waiting.drain(..) {
             store.write_loose(&mut self.deflater, kind, &id, &content)?;
+            if kind == Kind::Tree {
+                store.keep_tree(id, &content);
+            }
         }
         Ok(Written::Loose)
     }

@@ -164,16 +164,22 @@ impl Store {
         if let Some(entries) = self.trees().get(id) {
             return Ok(Arc::clone(entries));
         }
-        let entries = Arc::new(parse_tree(&self.read(git, Kind::Tree, id)?).ok_or_else(|| self.broken(id))?);
+        let content = self.read(git, Kind::Tree, id)?;
+        self.keep_tree(*id, &content).ok_or_else(|| self.broken(id))
+    }
+
+    /// Remembers a folder that was read, or is about to be compared.
+    pub(crate) fn keep_tree(&self, id: Id, content: &[u8]) -> Option<Arc<Vec<Entry>>> {
+        let entries = Arc::new(parse_tree(content)?);
         let mut trees = self.trees();
         if entries.len() > MAX_KEPT_ENTRIES / 2 {
-            return Ok(entries);
+            return Some(entries);
         }
         if trees.values().map(|known| known.len()).sum::<usize>() + entries.len() > MAX_KEPT_ENTRIES {
             trees.clear();
         }
-        trees.insert(*id, Arc::clone(&entries));
-        Ok(entries)
+        trees.insert(id, Arc::clone(&entries));
+        Some(entries)
     }
 
     fn trees(&self) -> MutexGuard<'_, HashMap<Id, Arc<Vec<Entry>>>> {

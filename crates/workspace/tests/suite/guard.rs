@@ -1,6 +1,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use ralph_model::ChangeKind::{Added, Deleted, Mode, Modified};
 use ralph_model::{ChangeKind, Violation};
@@ -35,8 +37,13 @@ impl Guarded {
         Self { fixture, workspace, guard, baseline }
     }
 
+    /// The same by a look of its own and with a snapshot.
     fn check(&mut self) -> Vec<Violation> {
-        self.workspace.guard_check(&self.guard, &self.baseline).unwrap()
+        let found = self.workspace.guard_check(&self.guard, &self.baseline).unwrap();
+        let (label, now) = ((id(), "checked"), Duration::ZERO);
+        let (_, looked) = self.workspace.snapshot_guarded(label, now, &self.guard, &self.baseline).unwrap();
+        assert_eq!(looked, found);
+        found
     }
 
     fn patch(&self) -> PathBuf {
@@ -116,6 +123,20 @@ fn ignored_untracked_added_and_deleted_files_and_modes_are_seen_and_put_back() {
         assert!(saved.contains(part), "{part} in {saved}");
     }
     assert_eq!(fs::metadata(guarded.patch()).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_comes_into_a_folder_without_prohibited_files_is_seen_by_the_look_of_a_snapshot() {
+    let fixture = project();
+    fixture.write("docs/api/page.md", "page");
+    // So that the times of the folders vouch for their names.
+    thread::sleep(Duration::from_millis(50));
+    let mut guarded = Guarded::new(fixture, usual());
+    assert_eq!((guarded.check(), guarded.check()), (vec![], vec![]));
+    guarded.fixture.write("docs/api/.env", "NEW=1\n");
+    assert_eq!(guarded.check(), [violation("docs/api/.env", ".env", Added)]);
+    fs::remove_dir_all(guarded.fixture.path("docs")).unwrap();
+    assert_eq!(guarded.check(), []);
 }
 
 #[test]

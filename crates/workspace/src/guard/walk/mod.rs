@@ -61,6 +61,7 @@ struct Walk<'a> {
     poll: Poll,
     /// Files that take more of the disk are not read.
     max_file: u64,
+    has_looked: bool,
     /// Files that are too large to be read.
     large: &'a mut BTreeSet<Vec<u8>>,
     /// Device and inode of the folders on the way, so that a link to one of them is not followed for ever.
@@ -113,17 +114,27 @@ struct Frame {
 
 /// Walks for one set of globs; contents of files are kept where something to keep them in is given.
 pub(super) fn walk(workspace: &mut Workspace, layer: Layer<'_>, keep: Keep<'_>) -> Result<Found, Error> {
-    Ok(run(workspace, vec![layer], keep)?.pop().unwrap_or_default())
+    Ok(run(workspace, vec![layer], keep, false)?.pop().unwrap_or_default())
+}
+
+/// Walks right after a scan, which has seen the stamps of the folders.
+pub(super) fn walk_looked(workspace: &mut Workspace, layer: Layer<'_>) -> Result<Found, Error> {
+    Ok(run(workspace, vec![layer], None, true)?.pop().unwrap_or_default())
 }
 
 /// Walks for two sets of globs at once.
 pub(super) fn walk_both(workspace: &mut Workspace, layers: [Layer<'_>; LAYERS]) -> Result<[Found; LAYERS], Error> {
-    let mut found = run(workspace, layers.into(), None)?;
+    let mut found = run(workspace, layers.into(), None, false)?;
     let second = found.pop().unwrap_or_default();
     Ok([found.pop().unwrap_or_default(), second])
 }
 
-fn run(workspace: &mut Workspace, layers: Vec<Layer<'_>>, mut keep: Keep<'_>) -> Result<Vec<Found>, Error> {
+fn run(
+    workspace: &mut Workspace,
+    layers: Vec<Layer<'_>>,
+    mut keep: Keep<'_>,
+    has_looked: bool,
+) -> Result<Vec<Found>, Error> {
     workspace.check_root()?;
     // Which bulk folders are ignored is known from the last scan.
     workspace.scan_once()?;
@@ -140,6 +151,7 @@ fn run(workspace: &mut Workspace, layers: Vec<Layer<'_>>, mut keep: Keep<'_>) ->
         started: Instant::now(),
         poll: workspace.stop.step(),
         max_file: workspace.max_file,
+        has_looked,
         large: &mut workspace.large,
         above: HashSet::new(),
     };

@@ -128,6 +128,9 @@ impl Walk<'_> {
     /// are like that, and one call tells it where a look inside takes three.
     pub(super) fn is_unchanged_and_empty(&self, fd: BorrowedFd<'_>, name: &Name, path: &[u8]) -> bool {
         let Some(listed) = self.listing.get(path).filter(|listed| listed.names.is_empty()) else { return false };
+        if let Some(seen) = self.has_looked.then(|| self.directory.stamp_at(path)).flatten() {
+            return seen == listed.stamp;
+        }
         statat(fd, &name.name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| Stamp::of(&stat) == listed.stamp)
     }
 }
