@@ -12,13 +12,11 @@ use ralph_model::{
     TreeHash,
 };
 use ralph_verify::additions;
-use ralph_verify::confirm::{is_code, is_rust_test};
-use ralph_verify::detection;
+use ralph_verify::confirm::is_code;
 use ralph_verify::expected;
 use ralph_verify::modules;
 use ralph_verify::pins::{self, Answer, Expanded, Others, Parts, PinSet, Program, Question, Rest};
 use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
-use ralph_verify::tripwire::Equality;
 use ralph_verify::work::is_left_alone;
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
@@ -28,13 +26,11 @@ use crate::environments::{self, Packages};
 use crate::error::Error;
 use crate::home::Home;
 
+mod changed_work;
+
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
 const LEFT_ALONE: &str = "left-alone.json";
-
-/// Changed files that are read for what they show, and bytes of each.
-const MAX_READ: usize = 500;
-const MAX_SIZE: usize = 1 << 20;
 
 /// What the verdicts of one loop depend on.
 pub(crate) struct Pinned {
@@ -456,48 +452,6 @@ impl Pinned {
             ChangeJudgement::Tampered(tamper) => looked.tampered.push(tamper),
         }
         looked.entries.extend(restored.map(|placement| (path, placement)));
-        Ok(())
-    }
-
-    /// What the work shows of itself. Tests may know that they are tests.
-    fn read_signs(&self, workspace: &Workspace, tree: &TreeHash, looked: &mut Looked) -> Result<(), Error> {
-        self.for_changed_work(workspace, tree, &mut |path, before, now| {
-            let signs = detection::signs(path, before, now);
-            looked.signs.extend(signs.into_iter().map(|sign| format!("{path}: {sign}")));
-        })
-    }
-
-    /// Who decides what equals what in the checks of this tree.
-    pub(crate) fn equality(&self, workspace: &Workspace, tree: &TreeHash) -> Result<Equality, Error> {
-        let mut equality = Equality::AsAtStart;
-        self.for_changed_work(workspace, tree, &mut |path, before, now| {
-            if detection::decides_equality(path, before, now) {
-                equality = Equality::OfTheWork;
-            }
-        })?;
-        Ok(equality)
-    }
-
-    /// Shows each changed file of the work, as it was at the start and as it is.
-    fn for_changed_work(
-        &self,
-        workspace: &Workspace,
-        tree: &TreeHash,
-        show: &mut dyn FnMut(&str, Option<&str>, &str),
-    ) -> Result<(), Error> {
-        let is_work =
-            |path: &str| !self.pin(path).is_some_and(|pin| matches!(pin.kind, PinKind::Frozen | PinKind::Steering));
-        let changes = workspace.changes(&self.start, tree)?;
-        let kept = changes.iter().filter(|change| change.kind != ChangeKind::Deleted && is_work(&change.path));
-        for Change { path, .. } in kept.filter(|change| !is_rust_test(&change.path)).take(MAX_READ) {
-            let text = |tree: &TreeHash| -> Result<Option<String>, Error> {
-                let content = workspace.file_at(tree, path)?.filter(|content| content.len() <= MAX_SIZE);
-                Ok(content.map(|content| String::from_utf8_lossy(&content).into_owned()))
-            };
-            if let Some(now) = text(tree)? {
-                show(path, text(&self.start)?.as_deref(), &now);
-            }
-        }
         Ok(())
     }
 
