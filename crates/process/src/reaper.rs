@@ -322,6 +322,8 @@ impl<'a> Reaping<'a> {
             freeze();
             self.signal_tree(Signal::KILL);
             self.chase();
+            // Not only when a signal says so: a tree that is gone must be seen to be.
+            self.events.wait_for_all();
             let next_round = Instant::now() + pause;
             while let Some(message) = self.events.next(Some(next_round)) {
                 match message {
