@@ -107,13 +107,14 @@ fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
     let bridge = has_bridge.then(|| held.remove(0));
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
 
+    // First: the end of a program that ends at once must not be missed, and from the stage on nothing may fail.
+    let signals = child_signals()?;
+    let own = rustix::process::getpid();
     let stage = match sandbox::begin(&mut request, &outputs, bridge.as_ref()) {
         Ok(Begun::Reaper(stage)) => stage,
-        Ok(Begun::Stage(socket)) => return Ok(Some(Jailed { socket, request, outputs, bridge, is_forked: true })),
+        Ok(Begun::Stage(socket)) => return Ok(Some(Jailed { socket, request, outputs, bridge, reaper: Some(own) })),
         Err(why) => return not_started(socket, why),
     };
-    // Not before: the stage and the program would inherit that the signal is blocked.
-    let signals = child_signals()?;
     let program = match stage.start() {
         Ok(program) => program,
         Err(why) => return not_started(socket, why),
@@ -128,10 +129,9 @@ fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
     Ok(None)
 }
 
-/// Makes the end of a child something to wait for.
+/// Makes the end of a child something to wait for. A stage undoes it for its program.
 fn child_signals() -> io::Result<SignalFd> {
-    let mut children = SigSet::empty();
-    children.add(Numbered::SIGCHLD);
+    let children = SigSet::from(Numbered::SIGCHLD);
     children.thread_block()?;
     Ok(SignalFd::with_flags(&children, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
 }

@@ -5,6 +5,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
+use nix::sys::signal::{SigSet, Signal};
+use rustix::process::Pid;
 use rustix::thread::CapabilitySet;
 
 use super::stage::unconfined;
@@ -36,7 +38,7 @@ pub(crate) fn jail_main(mut socket: UnixStream) -> io::Result<()> {
     let (request, mut descriptors) = wire::receive_request(&mut socket)?;
     let bridge = (descriptors.len() > 3).then(|| descriptors.pop()).flatten();
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
-    Jailed { socket, request, outputs, bridge, is_forked: false }.run()
+    Jailed { socket, request, outputs, bridge, reaper: None }.run()
 }
 
 /// The stage with everything that the program gets.
@@ -45,8 +47,8 @@ pub(crate) struct Jailed {
     pub(crate) request: Request,
     pub(crate) outputs: [OwnedFd; 3],
     pub(crate) bridge: Option<OwnedFd>,
-    /// It is a child of the reaper and not of bubblewrap: nobody has to end before it becomes the program.
-    pub(crate) is_forked: bool,
+    /// The reaper that forked it, where bubblewrap is not in between: nobody has to end before it becomes the program.
+    pub(crate) reaper: Option<Pid>,
 }
 
 impl Jailed {
@@ -54,7 +56,7 @@ impl Jailed {
     pub(crate) fn run(mut self) -> io::Result<()> {
         let why = match confine(&self.request, self.bridge.take()) {
             Ok(()) => self.become_program()?,
-            Err(why) if self.is_forked => unconfined(&why),
+            Err(why) if self.reaper.is_some() => unconfined(&why),
             Err(why) => why,
         };
         self.socket.write_all(&Report::NotStarted { why }.encode())
@@ -66,11 +68,17 @@ impl Jailed {
         rustix::stdio::dup2_stdin(stdin)?;
         rustix::stdio::dup2_stdout(stdout)?;
         rustix::stdio::dup2_stderr(stderr)?;
-        if !self.is_forked {
+        if self.reaper.is_none() {
             let pid = rustix::process::getpid().as_raw_nonzero().get();
             self.socket.write_all(&Report::Started { pid }.encode())?;
             // The process between this one and the reaper ends first, or it would see the end of the program instead.
             self.socket.read_exact(&mut [0; GO.len()])?;
+        }
+        // The reaper blocks it for itself.
+        SigSet::from(Signal::SIGCHLD).thread_unblock()?;
+        if self.reaper.is_some() && rustix::process::getppid() != self.reaper {
+            // Nobody would end the program.
+            return Err(io::ErrorKind::BrokenPipe.into());
         }
         let error = launch::command(&self.request).exec();
         Ok(launch::why_not(&self.request, &error))
