@@ -1,9 +1,10 @@
 //! What a command shows: lines, named fields and tables, laid out for the width of the output they go to.
 
-use ralph_model::Money;
+use ralph_model::{Millis, Money};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
+use crate::screen::dollars;
 use crate::style::{Look, PLAIN, QUIET, TITLE, ansi, columns, fit, fit_middle};
 
 /// The width of the names of fields.
@@ -182,7 +183,17 @@ fn shortened(text: &str, fits: Fit, width: usize) -> String {
 
 /// What something cost, in a table; a dash where nothing was counted.
 pub(crate) fn cost(amount: Money) -> String {
-    if amount == Money::ZERO { "-".to_owned() } else { amount.to_string() }
+    if amount == Money::ZERO { "-".to_owned() } else { dollars(amount) }
+}
+
+/// How long ago something was, in a table: one unit is enough.
+pub(crate) fn age(time: Millis) -> String {
+    match time.0 / 1000 {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3600 => format!("{}m", seconds / 60),
+        seconds @ 3600..172_800 => format!("{}h", seconds / 3600),
+        seconds => format!("{}d", seconds / 86_400),
+    }
 }
 
 /// A cell without a meaning of its own.

@@ -107,3 +107,34 @@ fn a_text_that_is_cut_stays_on_its_line_where_there_is_room() {
     199a8057  日本語
     ");
 }
+
+#[test]
+fn ages_and_costs_in_a_table_are_short() {
+    let ages = [0, 59_999, 60_000, 3_599_000, 3_600_000, 47 * 3_600_000, 49 * 3_600_000].map(|time| age(Millis(time)));
+    assert_eq!(ages, ["0s", "59s", "1m", "59m", "1h", "47h", "2d"]);
+    assert_eq!(
+        [0, 1_350, 90_882, 5_000_000].map(|micros| cost(Money::from_micros(micros))),
+        ["-", "$0.0014", "$0.0909", "$5.00"]
+    );
+}
+
+/// The widest row of `ralph list`: nothing of it is broken on a narrow screen.
+#[test]
+fn a_listing_fits_sixty_columns() {
+    let mut table = Table::new([
+        ("LOOP", Fit::Left),
+        ("STATE", Fit::Left),
+        ("RUNS", Fit::Right),
+        ("COST", Fit::Right),
+        ("AGE", Fit::Right),
+        ("OBJECTIVE", Fit::Cut),
+    ]);
+    table.row(
+        ["0211fb48", "COMPLETED (unverified)", "50", "$10.0909", "365d", "crew: say whether the tests pass"].map(cell),
+    );
+    insta::assert_snapshot!(shown(table.into(), Some(60)), @"
+    LOOP      STATE                   RUNS      COST   AGE
+    0211fb48  COMPLETED (unverified)    50  $10.0909  365d
+        crew: say whether the tests pass
+    ");
+}

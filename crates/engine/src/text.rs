@@ -14,6 +14,8 @@ use crate::grade::{self, Graded};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuation {
     Resume(LoopId),
+    /// It ran in a session of the user's own, which is over for it: only another agent continues it.
+    OtherAgent(LoopId),
     /// Its workspace is gone, so that only a new run helps.
     NewRun,
 }
@@ -23,6 +25,9 @@ impl Continuation {
     fn with(self, flags: &str) -> String {
         match self {
             Self::Resume(id) => format!("to continue: ralph resume {}{flags}", id.short()),
+            Self::OtherAgent(id) => {
+                format!("to continue with another agent: ralph resume {} --agent NAME{flags}", id.short())
+            }
             Self::NewRun => "to try again: ralph run".to_owned(),
         }
     }
@@ -106,7 +111,8 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
         AbortCause::RaceBudgetSpent { spent, limit } => format!(
             "{spent} of the race's {limit} spent or reserved by its loops; {}",
             match next {
-                Continuation::Resume(_) => next.with(" --max-cost USD, with a budget of its own"),
+                Continuation::Resume(_) | Continuation::OtherAgent(_) =>
+                    next.with(" --max-cost USD, with a budget of its own"),
                 Continuation::NewRun => next.plain(),
             }
         ),
@@ -157,11 +163,11 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
                 too_low(*grade, *required, reasons)
             )
         }
-        AbortCause::Blocked { why } => format!("the agent needs help: {why}; then, {}", next.plain()),
+        AbortCause::Blocked { why } => format!("the agent asks: {why} ({})", next.with(" --answer \"TEXT\"")),
         AbortCause::Cancelled { by: StopBy::Race { winner } } => {
             let winner = winner.short();
             match next {
-                Continuation::Resume(id) => format!(
+                Continuation::Resume(id) | Continuation::OtherAgent(id) => format!(
                     "lost the race: loop {winner} was verified first; to see what this one did: ralph diff {}",
                     id.short()
                 ),

@@ -117,6 +117,36 @@ fn tampering_is_named() {
 }
 
 #[test]
+fn a_stall_with_passing_checks_says_what_is_missing() {
+    let stalled = |scene: &Scene| {
+        let outcome = Outcome::Aborted { cause: AbortCause::Stalled { iterations: 5, headline: None } };
+        details(&outcome, scene.run.facts(), Continuation::NewRun)
+    };
+    let mut scene = Scene::green(config());
+    scene.pass(run("b"), green());
+    let text = stalled(&scene);
+    let missing = format!("the checks pass, but the agent's {} is missing", config().promise_tag());
+    assert!(text.starts_with(&missing) && text.contains("5 iterations"), "{text}");
+    let mut scene = Scene::red(config());
+    scene.pass(run("b"), red(&["a"]));
+    assert!(stalled(&scene).starts_with("5 iterations in a row changed neither"), "{}", stalled(&scene));
+}
+
+#[test]
+fn a_question_of_the_agent_comes_with_the_command_that_answers_it() {
+    let id = "00000000-0000-0000-0000-00000000abcd".parse().unwrap();
+    let cause = AbortCause::Blocked { why: "which port?".into() };
+    assert_eq!(
+        aborted(&cause, Continuation::Resume(id)),
+        "the agent asks: which port? (to continue: ralph resume 0000abcd --answer \"TEXT\")"
+    );
+    // A session is over for its loop: `resume` refuses without another agent.
+    let cause = AbortCause::Cancelled { by: StopBy::Request };
+    let text = aborted(&cause, Continuation::OtherAgent(id));
+    assert!(text.ends_with("to continue with another agent: ralph resume 0000abcd --agent NAME"), "{text}");
+}
+
+#[test]
 fn a_verified_end_names_its_checks() {
     let scene = crate::fixtures::Scene::red(config());
     let text = details(&Outcome::Completed { verified: true }, scene.run.facts(), Continuation::NewRun);

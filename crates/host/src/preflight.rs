@@ -117,6 +117,7 @@ pub(crate) fn unreachable_service(access: &Access, agent: &AgentSpec, env: &[Str
 pub(crate) fn sandbox_warnings(access: &Access, sandbox: Sandboxing, host: &Host) -> Vec<String> {
     let mut warnings = Vec::new();
     if sandbox == Sandboxing::Off {
+        warnings.extend((!access.hide.is_empty()).then(|| "--hide: without a sandbox nothing is hidden".to_owned()));
         return warnings;
     }
     let level = host.level();
@@ -127,7 +128,7 @@ pub(crate) fn sandbox_warnings(access: &Access, sandbox: Sandboxing, host: &Host
         warnings.push(format!("--hide: {path} is not there, so nothing is hidden"));
     }
     if let ReadLevel::Open { why } = &level.reads
-        && !matches!(level.files, Files::Open { .. })
+        && (!access.hide.is_empty() || !matches!(level.files, Files::Open { .. }))
     {
         let named = if access.hide.is_empty() { "" } else { " (--hide)" };
         warnings.push(format!(

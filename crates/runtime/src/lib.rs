@@ -29,6 +29,7 @@ mod services;
 mod session;
 mod settings_snapshot;
 mod stops;
+mod worktree;
 
 pub use ask::{Asking, list_tests};
 pub use crew::{

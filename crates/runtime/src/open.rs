@@ -1,7 +1,6 @@
 //! Begins a loop, or goes on with one whose process is gone.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +35,7 @@ use crate::project;
 use crate::services::Services;
 use crate::session::SessionRecord;
 use crate::stops::Stops;
+use crate::worktree;
 
 /// How long the processes of a Ralph that died may take to end before a new one gives up waiting.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -108,14 +108,14 @@ pub(crate) async fn begin_as(
     let mut made = None;
     if config.isolation == Isolation::Worktree {
         let repository = Repository::require(&origin, &services.git, &scratch, Need::Worktree)?;
-        let path = worktree(&services, &repository, loop_id, &origin, stops.flag()).await?;
+        let path = worktree::make(&services, &repository, loop_id, &origin, stops.flag()).await?;
         made = Some(repository);
         config.origin = Some(std::mem::replace(&mut config.workspace, path.to_string_lossy().into_owned()));
     }
     let opened = record_start(loop_id, services.clone(), config, stops, (sandbox, guard)).await;
     if let (Err(_), Some(repository)) = (&opened, made) {
         // No loop came of it, so nothing else would ever clean up there.
-        discard(&services, &repository, loop_id).await;
+        worktree::discard(&services, &repository, loop_id).await;
     }
     opened
 }
@@ -248,44 +248,6 @@ fn checkout(config: &LoopConfig, folder: &LoopFolder) -> Result<Option<Checkout>
         return Ok(None);
     }
     Ok(Some(Checkout::open(&folder.checkout(), &folder.checkout_state())?))
-}
-
-/// Removes the worktree and the branch of a loop that did not begin.
-async fn discard(services: &Services, repository: &Repository, loop_id: LoopId) {
-    let (top, repository) = (services.home.worktree(loop_id), repository.clone());
-    let branch = format!("ralph/{}", loop_id.short());
-    if let Err(error) = blocking(move || Ok(repository.discard_worktree(&top, &branch)?)).await {
-        services.warn(format!("the worktree of a loop that did not begin stays: {}", error.chain()));
-    }
-}
-
-/// Makes the loop's worktree, and gives the folder in it that corresponds to the one the loop was started for.
-async fn worktree(
-    services: &Services,
-    repository: &Repository,
-    loop_id: LoopId,
-    origin: &Path,
-    stop: StopFlag,
-) -> Result<PathBuf, Error> {
-    let top = services.home.worktree(loop_id);
-    Home::make_private(&services.home.root().join("worktrees"))?;
-    let folder = match origin.strip_prefix(repository.top()) {
-        Ok(below) if !below.as_os_str().is_empty() => top.join(below),
-        Ok(_) | Err(_) => top.clone(),
-    };
-    let repository = repository.clone();
-    blocking(move || {
-        let branch = format!("ralph/{}", loop_id.short());
-        repository.add_worktree(&top, &branch, &stop)?;
-        if !folder.is_dir() {
-            repository.discard_worktree(&top, &branch)?;
-            let why =
-                "the current commit does not contain this folder, so a worktree would not either: commit it first";
-            return Err(Error::file(&folder)(io::Error::other(why)));
-        }
-        Ok(folder)
-    })
-    .await
 }
 
 /// Goes on with a loop whose process is gone, or that hit a limit.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::list::RaceView;
-use crate::{UsageView, render, wire};
+use crate::{UsageView, dollars, render, wire};
 
 /// How a run stands, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -180,10 +180,10 @@ impl RunState {
     /// What it cost of what it may cost.
     pub fn money(&self) -> String {
         match (self.metered, self.cost) {
-            (true, cost) => format!("{cost} of {}", self.max_cost),
+            (true, cost) => format!("{} of {}", dollars(cost), self.max_cost),
             (false, Money::ZERO) => "not metered".to_owned(),
             // Of a session of the user's own.
-            (false, cost) => format!("{cost}, no limit"),
+            (false, cost) => format!("{}, no limit", dollars(cost)),
         }
     }
 }
@@ -375,7 +375,14 @@ impl OutcomeView {
             }),
             reason: outcome.reason(),
             cause: cause.filter(|cause| !cause.is_sentence()),
-            details: text::details(outcome, facts, Continuation::Resume(loop_id)),
+            details: text::details(
+                outcome,
+                facts,
+                match facts.config.agent.is_in_session() {
+                    true => Continuation::OtherAgent(loop_id),
+                    false => Continuation::Resume(loop_id),
+                },
+            ),
             error,
             exit_code: match outcome.reason() {
                 Some(AbortReason::Cancelled) if by_keyboard => ralph_model::exit_code::KEYBOARD,

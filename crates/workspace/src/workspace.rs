@@ -466,6 +466,8 @@ pub(crate) fn patch(git: &Git, store: &Store, from: &Id, to: &Id) -> Result<Vec<
     let options =
         ["diff-tree", "-r", "-p", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
     git.own(store.dir())
+        // An agent can nest folders deeper than git's own limit.
+        .args(["-c", "core.maxTreeDepth=20000"])
         .args(options)
         .args(["--no-color", "--src-prefix=a/", "--dst-prefix=b/", &from.hex(), &to.hex()])
         .output("compare two snapshots")

@@ -25,11 +25,11 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "OBJECTIVE", required_unless_present = "objective_file", conflicts_with = "objective_file")]
     pub(crate) objective: Option<String>,
 
-    /// Maximum number of agent runs; required here or in a configuration file
+    /// Maximum number of agent runs; `ralph run` requires it, here or in a configuration file
     #[arg(long = "max", alias = "max-iterations", value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) max_iterations: Option<u32>,
 
-    /// Maximum cost in US dollars; required here or in a configuration file
+    /// Maximum cost in US dollars; `ralph run` requires it, here or in a configuration file
     #[arg(long = "max-cost", alias = "max-cost-usd", value_name = "USD", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<Money>,
 

@@ -10,12 +10,12 @@ use anyhow::bail;
 use ralph_host::Host;
 use ralph_view::{Delta, OutcomeView, Progress, RunResult, RunStatus, RunView, Update, What};
 
-use super::follow::{Hints, live_mode, summary};
+use super::follow::{Hints, is_one_screen, live_mode, summary};
 use super::logs::{FollowedLoop, Shown, newest, readable};
 use crate::args::AttachArgs;
 use crate::journal::chosen_running;
 use crate::screen::Screen;
-use crate::view::{Events, Live};
+use crate::view::{Events, Live, Mode};
 
 /// How often the output of the agent is looked at: it is in no journal.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -33,9 +33,14 @@ pub(crate) async fn run(args: AttachArgs, around: &Host, screen: &mut Screen<'_>
     }
     let live = Arc::new(Live::new(live_mode(args.screen)));
     let events = args.screen.events.then(Events::new);
-    let show = |update: Update| {
+    let is_repeated = live_mode(args.screen) == Mode::Plain && !args.screen.json && events.is_none() && is_one_screen();
+    let show = |mut update: Update| {
         if let Some(events) = &events {
             events.show(&update);
+        }
+        // The result begins with the same line.
+        if let (What::Recorded { deltas, .. }, true) = (&mut update.what, is_repeated) {
+            deltas.retain(|delta| !matches!(delta, Delta::Finished { .. }));
         }
         live.show(update);
     };

@@ -21,7 +21,7 @@ use super::show::heading;
 use crate::args::{ApproveWord, CrewArgs, ResumeArgs};
 use crate::input::is_interactive;
 use crate::page::Page;
-use crate::screen::{Example, Screen, ask_at_terminal};
+use crate::screen::{Example, Screen, ask_at_terminal, dollars};
 use crate::style::{BAD, BUSY, GOOD, PLAIN, TITLE, WARN, flat, of_status};
 use terminal::{Lines, Terminal};
 
@@ -141,7 +141,7 @@ fn tell(result: &CrewResult, as_json: bool, terminal: &Terminal, screen: &mut Sc
         screen.say(&format!("{details}{reason}"))?;
     }
     let rounds = crate::screen::counted(usize::try_from(result.rounds).unwrap_or(usize::MAX), "round", "rounds");
-    screen.say(&format!("crew {}: {rounds}, {}", result.run_id.short(), result.cost))?;
+    screen.say(&format!("crew {}: {rounds}, {}", result.run_id.short(), dollars(result.cost)))?;
     Ok(result.exit_code)
 }
 

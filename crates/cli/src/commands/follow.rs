@@ -204,7 +204,7 @@ async fn is_before_work(error: &ralph_host::Error, store: &StoreHandle, loop_id:
 }
 
 /// Whether what goes to standard output is read where standard error is: a terminal, or one file or pipe for both.
-fn is_one_screen() -> bool {
+pub(crate) fn is_one_screen() -> bool {
     let (out, error) = (std::io::stdout(), std::io::stderr());
     let is_same = match (rustix::fs::fstat(&out), rustix::fs::fstat(&error)) {
         (Ok(out), Ok(error)) => (out.st_dev, out.st_ino) == (error.st_dev, error.st_ino),
@@ -413,9 +413,6 @@ pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> Page {
         // That of a candidate that did nothing is gone.
         if Path::new(&result.workspace).is_dir() {
             lines.push(format!("  workspace: {}", result.workspace));
-        }
-        if result.reason == Some(AbortReason::Blocked) {
-            lines.push(format!("  to answer and continue: ralph resume {short} --answer \"TEXT\""));
         }
         if result.status == RunStatus::Error {
             lines.push(format!("  with another agent or model: ralph resume {short} --agent NAME[:MODEL]"));

@@ -7,7 +7,7 @@ use ratatui_core::text::Span;
 
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
-use crate::page::{Fit, Table, cell, cost};
+use crate::page::{Fit, Table, age, cell, cost};
 use crate::screen::Screen;
 use crate::style::{fit, of_status};
 use ralph_host::{Host, Liveness};
@@ -91,7 +91,7 @@ fn table(entries: &[ListEntry]) -> Table {
     let mut table = Table::new([
         ("LOOP", Fit::Left),
         ("STATE", Fit::Left),
-        ("ITERATIONS", Fit::Right),
+        ("RUNS", Fit::Right),
         ("COST", Fit::Right),
         ("AGE", Fit::Right),
         ("OBJECTIVE", Fit::Cut),
@@ -116,6 +116,6 @@ fn table(entries: &[ListEntry]) -> Table {
 
 fn row(entry: &ListEntry, name: String, about: String) -> [Span<'static>; 6] {
     let state = Span::styled(entry.state(), of_status(entry.status, entry.verified));
-    let age = now().since(entry.started_at).to_string();
+    let age = age(now().since(entry.started_at));
     [cell(name), state, cell(entry.iterations.to_string()), cell(cost(entry.cost)), cell(age), cell(about)]
 }

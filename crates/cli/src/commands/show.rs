@@ -108,7 +108,7 @@ fn race_as_text(race: &RaceRunView) -> Page {
     let mut table = Table::new([
         ("CANDIDATE", Fit::Left),
         ("STATE", Fit::Left),
-        ("ITERATIONS", Fit::Right),
+        ("RUNS", Fit::Right),
         ("COST", Fit::Right),
         ("AGENT", Fit::Name),
         ("WORKSPACE", Fit::Words),
@@ -186,7 +186,7 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
     page.line("");
     let mut table = Table::new([
         ("#", Fit::Right),
-        ("VERDICT", Fit::Left),
+        ("CHECK", Fit::Left),
         ("PASSING", Fit::Right),
         ("FAILING", Fit::Right),
         ("FILES", Fit::Right),

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::token::read_first;
 use crate::args::{ConnectionArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TypeWord};
 use crate::input::now;
-use crate::page::{Fit, Table, cell};
+use crate::page::{Fit, Table, age, cell, cost};
 use crate::screen::Screen;
 
 /// Where a server listens if nothing else is said.
@@ -140,7 +140,11 @@ fn name_flag(error: Error) -> Error {
         Some("baseRef") => "--base-ref",
         _ => return Error::Refused(problem),
     };
-    problem.detail = format!("{}\n  the flag is {flag}", problem.detail);
+    let field = problem.field.as_deref().unwrap_or_default();
+    problem.detail = match problem.detail.strip_prefix(field) {
+        Some(rest) => format!("{flag}{rest}"),
+        None => format!("{}\n  the flag is {flag}", problem.detail),
+    };
     Error::Refused(problem)
 }
 
@@ -170,7 +174,7 @@ fn table(tasks: &[Task]) -> Table {
     let mut table = Table::new([
         ("TASK", Fit::Left),
         ("STATUS", Fit::Left),
-        ("ITERATIONS", Fit::Right),
+        ("RUNS", Fit::Right),
         ("COST", Fit::Right),
         ("AGE", Fit::Right),
         ("AGENT", Fit::Name),
@@ -181,8 +185,8 @@ fn table(tasks: &[Task]) -> Table {
             short(task.id),
             task.status.to_string(),
             format!("{} of {}", task.ralph_iterations, task.ralph_max_iterations),
-            task.cost_usd.to_string(),
-            now().since(task.created_at).to_string(),
+            cost(task.cost_usd),
+            age(now().since(task.created_at)),
             task.agent_id.clone().unwrap_or_default(),
             task.task.lines().next().unwrap_or_default().to_owned(),
         ];

@@ -109,7 +109,8 @@ pub(super) fn opened(config: &LoopConfig, state: &RunState) -> String {
         true => format!("{} and {}", up_to(config.max_iterations), dollars(config.max_cost)),
         false => format!("{}, not metered", up_to(config.max_iterations)),
     };
-    let before = match state.counted {
+    // The one under way is counted, too.
+    let before = match state.counted.saturating_sub(u32::from(state.phase == "working")) {
         0 => String::new(),
         done if counts_money(state) => format!(", continues after iteration {done} and {}", dollars(state.cost)),
         done => format!(", continues after iteration {done}"),

@@ -353,13 +353,15 @@ fn scripted(repo: &Repo, first: &str, then: &str) -> String {
 fn deeply_nested_folders_and_a_terabyte_of_nothing_end_no_loop() {
     let (user, repo) = (User::new(), Repo::init());
     let chunk = vec!["d"; 500].join("/");
-    let nest = format!("for i in 1 2 3 4 5; do mkdir -p {chunk} && cd -P {chunk}; done; : > deep.txt");
-    let agent = scripted(&repo, &format!("truncate -s 1T huge\n( {nest} )"), "rm -rf d huge; : > done");
+    let nest = format!("for i in 1 2 3 4 5 6 7 8 9 10; do mkdir -p {chunk} && cd -P {chunk}; done; : > deep.txt");
+    let agent = scripted(&repo, &format!("truncate -s 1T huge\n( {nest} )"), "rm -rf d; : > done");
     let words = run_words_with(&agent, 3, &["--criteria", "test -e done", "--unmetered", "--prohibit", "*.env"]);
     let ended = user.ralph(repo.path(), words);
     let result = ended.ok();
     assert!(result.stderr.contains("huge is larger than 1 GiB"), "{}", result.stderr);
-    assert_eq!(result.json()["status"], "COMPLETED");
+    assert_eq!(result.json()["status"], "COMPLETED", "the large file stays: {}", result.stderr);
+    let diff = user.ralph(repo.path(), ["diff", result.json()["loopId"].as_str().unwrap(), "1"]).ok().stdout;
+    assert!(diff.contains("deep.txt"));
 }
 
 #[test]

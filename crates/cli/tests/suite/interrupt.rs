@@ -346,8 +346,10 @@ fn a_stop_among_many_new_files_takes_effect_at_once() {
     wait_until("the checks after the agent", || kinds(&scene.user).contains(&"checksFinished".into()));
     let start = Instant::now();
     signal(&child, Signal::TERM);
-    scene.assert_cancelled(finish(child), 19);
+    let ended = finish(child);
+    eprintln!("ended {:?} after SIGTERM, with {count} new files and as many new tests", start.elapsed());
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    scene.assert_cancelled(ended, 19);
     assert_eq!(scene.repo.read("test_calc.py"), TEST);
     for folder in ["many", "tests"] {
         assert_eq!(std::fs::read_dir(scene.repo.path().join(folder)).unwrap().count(), count, "{folder}");

@@ -100,6 +100,10 @@ fn an_unmetered_agent_costs_nothing_and_touches_no_budget() {
     let result = scene.run(3, &["--unmetered"]).with_code(10).json();
     assert_eq!((&result["iterations"], &result["costUSD"]), (&3.into(), &0.0.into()));
     assert!(query(&scene.user, "SELECT * FROM budget").is_empty());
+    for words in [["list"], ["show"]] {
+        let shown = scene.user.ralph(scene.repo.path(), words).ok().stdout;
+        assert!(!shown.contains('$'), "{shown}");
+    }
 }
 
 #[test]

@@ -169,6 +169,16 @@ fn keys_and_logins_of_others_are_hidden_and_the_own_login_is_not() {
     assert!(refused.stderr.contains("--hide"), "{}", refused.stderr);
 }
 
+#[test]
+fn hiding_without_a_sandbox_is_said_to_hide_nothing() {
+    let (user, repo) = (User::new(), Repo::init());
+    let hidden = user.home().display().to_string();
+    let words =
+        run_words_with("true", 1, &["--criteria", "false", "--unmetered", "--sandbox", "off", "--hide", &hidden]);
+    let said = Ended::from(user.command(repo.path(), words).output().unwrap()).with_code(10).stderr;
+    assert!(said.contains("warning: --hide: without a sandbox nothing is hidden"), "{said}");
+}
+
 fn make_executable(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -364,7 +364,7 @@ fn one_loop_per_workspace_whoever_began_it() {
     let rewind = ["rewind", &id, "--to", "start"].map(str::to_owned).to_vec();
     for (words, code) in [(run.clone(), 2), (second.clone(), 2), (vec!["resume".to_owned()], 2), (rewind, 1)] {
         let refused = session.user.ralph(session.repo.path(), &words).with_code(code).stderr;
-        assert!(refused.contains(&id) && refused.contains("ralph stop"), "{words:?}: {refused}");
+        assert!(refused.contains(&format!("ralph stop {}", &id[id.len() - 8..])), "{words:?}: {refused}");
     }
     assert_eq!(session.user.ralph(session.repo.path(), ["list", "--json"]).ok().json().as_array().unwrap().len(), 1);
     session.user.ralph(session.repo.path(), ["session", "cancel"]).ok();

@@ -256,7 +256,7 @@ fn worktrees_come_and_go() {
 fn a_worktree_whose_making_is_stopped_leaves_nothing() {
     let fixture = Fixture::repository(&[("a", "1")]);
     for number in 0..20_000 {
-        fixture.write(&format!("many/{number}"), "x");
+        fixture.write(format!("many/{number}"), "x");
     }
     fixture.git(&["add", "-A"]);
     fixture.git(&["commit", "-qm", "many"]);

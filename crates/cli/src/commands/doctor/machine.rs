@@ -175,7 +175,7 @@ pub(super) fn sandbox(subject: &Subject<'_>) -> Finding {
 
 /// What the sandbox does not keep agents and checks from.
 pub(super) fn sandbox_gaps(subject: &Subject<'_>) -> Finding {
-    Finding::ok("not covered", subject.level.gaps().join("; "))
+    Finding::ok("sandbox gaps", subject.level.gaps().join("; "))
 }
 
 /// Whether the user's own configuration is understood.

@@ -5,7 +5,7 @@ use std::process::Command;
 use ralph_testkit::{Repo, Script, Step};
 use serde_json::Value;
 
-use crate::aid::{tamper, wait_for_file};
+use crate::aid::{tamper, wait_for_file, wait_until};
 use crate::harness::{User, program, run_words_with};
 
 fn repository() -> (User, Repo) {
@@ -126,6 +126,26 @@ fn a_loop_in_the_background_is_told_something_and_watched() {
     let first = user.ralph(repo.path(), ["show", "--prompt", "1"]).ok().stdout;
     assert_eq!(first, "Make the check pass\n");
     user.ralph(repo.path(), ["verify-run"]).ok();
+    // On one screen the end is said once, and the iteration under way is not behind.
+    std::fs::remove_file(&go).unwrap();
+    let said = user.home().join("said");
+    let agent = user.agent(Script::new().run([Step::write("three.txt", ""), Step::wait_for_file(&go)]));
+    user.ralph(
+        repo.path(),
+        run_words_with(&agent, 5, &["--criteria", "sh check.sh; test -e go", "--unmetered", "--detach"]),
+    )
+    .ok();
+    wait_for_file(&repo.path().join("three.txt"));
+    let screen = std::fs::File::create(&said).unwrap();
+    let mut attach = user.command(repo.path(), ["attach"]);
+    let mut attached = attach.stdout(screen.try_clone().unwrap()).stderr(screen).spawn().unwrap();
+    wait_until("the first line", || std::fs::read_to_string(&said).unwrap().contains("iteration 1: running"));
+    repo.write("go", "");
+    std::fs::write(&go, "").unwrap();
+    attached.wait().unwrap();
+    let text = std::fs::read_to_string(&said).unwrap();
+    assert_eq!(text.lines().filter(|line| line.starts_with("COMPLETED")).count(), 1, "{text}");
+    assert!(!text.contains("continues after"), "{text}");
     let over = user.ralph(repo.path(), ["attach"]).with_code(1);
     assert!(over.stderr.contains("is over"), "{}", over.stderr);
     user.ralph(repo.path(), ["tell", "Too late"]).with_code(1);

@@ -83,6 +83,8 @@ fn a_hundred_loops_in_figures() {
 
     let text = user.ralph(repo.path(), words).ok();
     assert!(text.stdout.contains("100 finished loops from 2026-03-01 to 2026-03-02"), "{}", text.stdout);
+    assert!(text.stdout.contains("completed  75, 70 of them verified"), "{}", text.stdout);
+    assert!(text.stdout.contains("aborted    15 STALL, 10 MAX_ITERATIONS"), "{}", text.stdout);
     let folder = file.parent().unwrap();
     let report = std::fs::read_to_string(folder.join("ralph-report-2026-03-02.md")).unwrap();
     for wanted in ["75", "tdd", "strong", "STALL", "100"] {
