@@ -252,7 +252,12 @@ fn a_worker_that_is_asked_to_end_does_not_wait_for_its_remote() {
     let signs = machine.folder("signs");
     let (begun, go) = (signs.join("begun"), signs.join("go"));
     let hook = path.join("hooks/pre-receive");
-    let script = format!("#!/bin/sh\n: > {}\nwhile [ ! -e {} ]; do sleep 0.1; done\n", begun.display(), go.display());
+    // What hangs is refused in the end: a push whose worker is gone must not come between.
+    let script = format!(
+        "#!/bin/sh\n[ ! -e {0} ] || exit 0\n: > {1}\nwhile [ ! -e {0} ]; do sleep 0.1; done\nexit 1\n",
+        go.display(),
+        begun.display()
+    );
     std::fs::write(&hook, script).unwrap();
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let agent = diligent(&machine);
