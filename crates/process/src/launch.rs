@@ -1,14 +1,17 @@
-//! What a reaper starts: its socket, the program, and why that cannot be executed.
+//! Starts a program for a reaper. Waits for nothing and ends nothing.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::io::Errno;
 
+use crate::sandbox::Stage;
 use crate::wire::Request;
 
 /// Takes the socket that is the standard input, leaves nothing there, and closes all else.
@@ -31,6 +34,24 @@ fn close_inherited() -> io::Result<()> {
         let _ = nix::unistd::close(number);
     }
     Ok(())
+}
+
+/// Starts the program as the leader of a new session, without a terminal, through its stage if it has one. The descriptors are closed
+/// here when it runs.
+pub(crate) fn start(request: &Request, outputs: [OwnedFd; 3], stage: Option<Stage>) -> Result<i32, String> {
+    if let Some(stage) = stage {
+        return stage.start();
+    }
+    if request.program.is_empty() {
+        return Err("no program was given".into());
+    }
+    let [stdin, stdout, stderr] = outputs.map(Stdio::from);
+    let mut command = command(request);
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
+    match CommandWrap::from(command).wrap(ProcessSession).spawn() {
+        Ok(child) => i32::try_from(child.id()).map_err(|_| "its process number is out of range".into()),
+        Err(error) => Err(why_not(request, &error)),
+    }
 }
 
 /// The program with its arguments, directory and environment.

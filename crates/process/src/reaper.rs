@@ -1,27 +1,26 @@
 //! The process between Ralph and a program: starts it, adopts whatever it leaves behind, and ends all of it.
 //! Handles no output and keeps no journal, so that nothing here can fail while a tree is alive.
 //!
-//! One thread waits for the socket and for children that ended, and decides:
+//! Three threads share one inbox, and only the main thread decides:
 //!
 //! ```text
-//!   socket             ──► Order, SupervisorGone ─┐
-//!   signal of a child  ──► ProgramEnded, AllGone ─┴─► run → grace → kill
+//!   listener: reads the socket ──► Order, SupervisorGone ─┐
+//!   waiter:   blocks in wait() ──► ProgramEnded, AllGone ─┴─► main: run → grace → kill
 //! ```
 //!
 //! A subreaper without children has no descendants either, so the kernel's "no child" is the proof that the tree is
 //! gone. `/proc` is only used to find whom to signal, and a process that it misses is met again in the next round.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{SigSet, Signal as Numbered};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process_group, pidfd_open};
 
@@ -59,7 +58,7 @@ pub fn reaper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// What a reaper waits for.
+/// What the main thread waits for.
 enum Inbox {
     Order(Order),
     SupervisorGone,
@@ -107,33 +106,42 @@ fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
     let bridge = has_bridge.then(|| held.remove(0));
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
 
-    // First: the end of a program that ends at once must not be missed, and from the stage on nothing may fail.
-    let signals = child_signals()?;
-    let own = rustix::process::getpid();
+    // Now, because later there are other threads.
     let stage = match sandbox::begin(&mut request, &outputs, bridge.as_ref()) {
-        Ok(Begun::Reaper(stage)) => stage,
-        Ok(Begun::Stage(socket)) => return Ok(Some(Jailed { socket, request, outputs, bridge, reaper: Some(own) })),
+        Ok(Begun::Unconfined) => None,
+        Ok(Begun::Reaper(stage)) => Some(stage),
+        Ok(Begun::Stage(socket)) => return Ok(Some(Jailed { socket, request, outputs, bridge })),
         Err(why) => return not_started(socket, why),
     };
-    let program = match stage.start() {
+
+    let (sender, inbox) = mpsc::channel();
+    let (go, started) = mpsc::channel();
+    let listener = (socket.try_clone()?, sender.clone());
+    // Threads come first: when there can be none, nothing has been started that would need them.
+    let threads = thread::Builder::new().spawn(move || listen(listener.0, &listener.1)).and_then(|_| {
+        thread::Builder::new().spawn(move || {
+            // A failed start drops the other end; then there is nothing to wait for.
+            if let Ok(program) = started.recv() {
+                wait_for_all(program, &sender);
+            }
+        })
+    });
+    threads.map_err(|error| io::Error::other(format!("could not start a thread: {error}")))?;
+
+    let program = match launch::start(&request, outputs, stage) {
         Ok(program) => program,
         Err(why) => return not_started(socket, why),
     };
-    drop((outputs, bridge));
-    let mut reaping = Reaping::new(Events::new(socket, signals, program));
+    drop(bridge);
+    let mut reaping = Reaping { inbox, socket, program, ended: Program::Runs, swept: HashSet::new() };
     reaping.tell(&Report::Started { pid: program });
+    // The waiter lives as long as its own end of this channel, and it was started above.
+    let _ = go.send(program);
     reaping.until_gone();
     // Before the report: its reader relies on nothing being held for a tree that is gone.
     drop(held);
     reaping.tell(&Report::Gone { swept: u32::try_from(reaping.swept.len()).unwrap_or(u32::MAX) });
     Ok(None)
-}
-
-/// Makes the end of a child something to wait for. A stage undoes it for its program.
-fn child_signals() -> io::Result<SignalFd> {
-    let children = SigSet::from(Numbered::SIGCHLD);
-    children.thread_block()?;
-    Ok(SignalFd::with_flags(&children, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
 }
 
 fn not_started(mut socket: &UnixStream, why: String) -> io::Result<Option<Jailed>> {
@@ -149,93 +157,62 @@ fn introduce(socket: &UnixStream) -> io::Result<()> {
     wire::send_descriptors(socket.as_fd(), number, &[handle.as_fd()])
 }
 
-/// Turns what arrives on the socket, and the ends of children, into messages.
-struct Events<'a> {
-    socket: &'a UnixStream,
-    signals: SignalFd,
-    program: i32,
-    frames: Frames,
-    has_supervisor: bool,
-    waiting: VecDeque<Inbox>,
-}
-
-impl<'a> Events<'a> {
-    fn new(socket: &'a UnixStream, signals: SignalFd, program: i32) -> Self {
-        let (frames, waiting) = (Frames::default(), VecDeque::new());
-        Self { socket, signals, program, frames, has_supervisor: true, waiting }
-    }
-
-    /// The next message; none when the time is over.
-    fn next(&mut self, until: Option<Instant>) -> Option<Inbox> {
-        loop {
-            if let Some(message) = self.waiting.pop_front() {
-                return Some(message);
-            }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let mut events = vec![PollFd::new(&self.signals, PollFlags::IN)];
-            if self.has_supervisor {
-                events.push(PollFd::new(self.socket, PollFlags::IN));
-            }
-            // A deadline that no clock can hold is none.
-            let limit = left.and_then(|left| Timespec::try_from(left).ok());
-            match poll(&mut events, limit.as_ref()) {
-                Ok(0) => return None,
-                Ok(_) => {}
-                // Interrupted, or the machine has no memory at this moment: looked at again.
-                Err(_) if left.is_some_and(|left| left.is_zero()) => return None,
-                Err(_) => continue,
-            }
-            let is_ready = |event: Option<&PollFd<'_>>| event.is_some_and(|event| !event.revents().is_empty());
-            let (has_child, has_words) = (is_ready(events.first()), is_ready(events.get(1)));
-            if has_words {
-                self.listen();
-            }
-            if has_child {
-                // Several ends may have been one signal.
-                while let Ok(Some(_)) = self.signals.read_signal() {}
-                self.wait_for_all();
-            }
-        }
-    }
-
-    fn listen(&mut self) {
-        let mut buffer = [0; 256];
-        let received = match self.socket.read(&mut buffer) {
+/// Turns what arrives on the socket into messages, and its end into the last one.
+fn listen(mut socket: UnixStream, inbox: &Sender<Inbox>) {
+    let mut frames = Frames::default();
+    let mut buffer = [0; 256];
+    loop {
+        let received = match socket.read(&mut buffer) {
             Ok(received) => received,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => 0,
         };
-        self.frames.received.extend_from_slice(&buffer[..received]);
-        while self.has_supervisor {
-            let message = match self.frames.next() {
-                Ok(None) if received > 0 => return,
+        frames.received.extend_from_slice(&buffer[..received]);
+        loop {
+            let message = match frames.next() {
+                Ok(None) if received > 0 => break,
                 Ok(Some(frame)) => Order::decode(&frame).map_or(Inbox::SupervisorGone, Inbox::Order),
                 // A supervisor with another protocol cannot be obeyed, and a tree without a supervisor must not survive.
                 Ok(None) | Err(_) => Inbox::SupervisorGone,
             };
-            self.has_supervisor = matches!(message, Inbox::Order(_));
-            self.waiting.push_back(message);
+            let last = matches!(message, Inbox::SupervisorGone);
+            if inbox.send(message).is_err() || last {
+                return;
+            }
         }
     }
+}
 
-    /// Reaps every child that ended, adopted ones too.
-    fn wait_for_all(&mut self) {
-        let mut ended = None;
-        let left = loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Err(Errno::INTR) => {}
-                Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == self.program => ended = Some(describe(status)),
-                Ok(Some(_)) => {}
-                Ok(None) => break Left::Something,
-                // There are no children: nothing else can fail here.
-                Err(_) => break Left::Nothing,
+/// Reaps every child, adopted ones too, until there is none.
+fn wait_for_all(program: i32, inbox: &Sender<Inbox>) {
+    let mut options = WaitOptions::empty();
+    let mut ended = None;
+    loop {
+        let message = match rustix::process::wait(options) {
+            Err(Errno::INTR) => continue,
+            Ok(Some((pid, status))) => {
+                if pid.as_raw_nonzero().get() == program {
+                    ended = Some(describe(status));
+                    // Without waiting, what is left can be told in the same breath; usually that is nothing.
+                    options = WaitOptions::NOHANG;
+                }
+                continue;
             }
+            Ok(None) => {
+                options = WaitOptions::empty();
+                let Some(status) = ended.take() else { continue };
+                Inbox::ProgramEnded { status, left: Left::Something }
+            }
+            // There are no children: nothing else can fail here.
+            Err(_) => match ended.take() {
+                Some(status) => Inbox::ProgramEnded { status, left: Left::Nothing },
+                None => Inbox::AllGone,
+            },
         };
-        self.waiting.extend(match (ended, left) {
-            (Some(status), left) => Some(Inbox::ProgramEnded { status, left }),
-            (None, Left::Nothing) => Some(Inbox::AllGone),
-            (None, Left::Something) => None,
-        });
+        let last = matches!(message, Inbox::AllGone | Inbox::ProgramEnded { left: Left::Nothing, .. });
+        if inbox.send(message).is_err() || last {
+            return;
+        }
     }
 }
 
@@ -246,9 +223,11 @@ fn describe(status: WaitStatus) -> Report {
     }
 }
 
-/// A running tree.
+/// The main thread's view of a running tree.
 struct Reaping<'a> {
-    events: Events<'a>,
+    inbox: Receiver<Inbox>,
+    socket: &'a UnixStream,
+    program: i32,
     ended: Program,
     /// Processes that were signalled after the program had ended.
     swept: HashSet<Identity>,
@@ -268,23 +247,22 @@ enum Tree {
     Gone,
 }
 
-impl<'a> Reaping<'a> {
-    fn new(events: Events<'a>) -> Self {
-        Self { events, ended: Program::Runs, swept: HashSet::new() }
-    }
-
+impl Reaping<'_> {
     fn until_gone(&mut self) {
         let Some(mut deadline) = self.run() else { return };
-        while let Some(message) = self.events.next(Some(deadline)) {
-            match message {
-                Inbox::Order(Order::End { grace }) => deadline = deadline.min(after(grace)),
-                Inbox::SupervisorGone => deadline = deadline.min(Instant::now() + ORPHANED_GRACE),
-                Inbox::ProgramEnded { status, left } => {
+        loop {
+            match self.inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Inbox::Order(Order::End { grace })) => {
+                    deadline = deadline.min(after(grace));
+                }
+                Ok(Inbox::SupervisorGone) => deadline = deadline.min(Instant::now() + ORPHANED_GRACE),
+                Ok(Inbox::ProgramEnded { status, left }) => {
                     if self.program_ended(&status, &left) == Tree::Gone {
                         return;
                     }
                 }
-                Inbox::AllGone => return,
+                Ok(Inbox::AllGone) => return,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
         self.kill();
@@ -292,14 +270,14 @@ impl<'a> Reaping<'a> {
 
     /// Lets the program run until there is a reason to end the tree. Gives the moment at which killing starts.
     fn run(&mut self) -> Option<Instant> {
-        let deadline = match self.events.next(None)? {
-            Inbox::Order(Order::End { grace }) => after(grace),
-            Inbox::ProgramEnded { status, left } => match self.program_ended(&status, &left) {
+        let deadline = match self.inbox.recv() {
+            Ok(Inbox::Order(Order::End { grace })) => after(grace),
+            Ok(Inbox::ProgramEnded { status, left }) => match self.program_ended(&status, &left) {
                 Tree::Gone => return None,
                 Tree::Alive => Instant::now() + LEFTOVER_GRACE,
             },
-            Inbox::AllGone => return None,
-            Inbox::SupervisorGone => Instant::now() + ORPHANED_GRACE,
+            Ok(Inbox::AllGone) => return None,
+            Ok(Inbox::SupervisorGone) | Err(_) => Instant::now() + ORPHANED_GRACE,
         };
         self.signal_tree(Signal::TERM);
         // A stopped process acts on the request only when it goes on.
@@ -325,15 +303,16 @@ impl<'a> Reaping<'a> {
             // Not only when a signal says so: a tree that is gone must be seen to be.
             self.events.wait_for_all();
             let next_round = Instant::now() + pause;
-            while let Some(message) = self.events.next(Some(next_round)) {
-                match message {
-                    Inbox::AllGone => return,
-                    Inbox::ProgramEnded { status, left } => {
+            loop {
+                match self.inbox.recv_timeout(next_round.saturating_duration_since(Instant::now())) {
+                    Ok(Inbox::AllGone) | Err(RecvTimeoutError::Disconnected) => return,
+                    Ok(Inbox::ProgramEnded { status, left }) => {
                         if self.program_ended(&status, &left) == Tree::Gone {
                             return;
                         }
                     }
-                    Inbox::Order(_) | Inbox::SupervisorGone => {}
+                    Ok(Inbox::Order(_) | Inbox::SupervisorGone) => {}
+                    Err(RecvTimeoutError::Timeout) => break,
                 }
             }
             pause = (pause * 2).min(MAX_PAUSE);
@@ -368,7 +347,7 @@ impl<'a> Reaping<'a> {
         let Ok(tree) = tree() else {
             // Without `/proc` (the machine is out of file handles) the group of the program is still within reach, while
             // the program lives and its number is not another's.
-            if let (Program::Runs, Some(group)) = (&self.ended, Pid::from_raw(self.events.program)) {
+            if let (Program::Runs, Some(group)) = (&self.ended, Pid::from_raw(self.program)) {
                 let _ = kill_process_group(group, signal);
             }
             return;
@@ -383,9 +362,8 @@ impl<'a> Reaping<'a> {
     }
 
     fn tell(&mut self, report: &Report) {
-        // When the other end is closed, that is a message, too.
-        let mut socket = self.events.socket;
-        let _ = socket.write_all(&report.encode());
+        // When the other end is closed, the listener thread has noticed too.
+        let _ = self.socket.write_all(&report.encode());
     }
 }
 

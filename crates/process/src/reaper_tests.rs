@@ -6,23 +6,22 @@ fn arguments_are_refused() {
     assert_eq!(format!("{:?}", reaper_main([OsString::from("x")].into_iter())), format!("{:?}", ExitCode::from(2)));
 }
 
-fn heard(words: &[u8]) -> Vec<Inbox> {
+#[test]
+fn a_listener_obeys_orders_and_ends_with_the_socket() {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
-    ours.write_all(words).unwrap();
+    ours.write_all(&Order::End { grace: 7 }.encode()).unwrap();
     drop(ours);
-    let mut events = Events::new(&theirs, child_signals().unwrap(), 0);
-    let heard = (0..2).map_while(|_| events.next(Some(Instant::now()))).collect();
-    assert!(events.next(Some(Instant::now())).is_none(), "the end is told once");
-    heard
+    let (sender, inbox) = mpsc::channel();
+    listen(theirs, &sender);
+    assert!(matches!(inbox.recv(), Ok(Inbox::Order(Order::End { grace: 7 }))));
+    assert!(matches!(inbox.recv(), Ok(Inbox::SupervisorGone)));
 }
 
 #[test]
-fn orders_are_heard_and_the_end_of_the_socket() {
-    let heard = heard(&Order::End { grace: 7 }.encode());
-    assert!(matches!(heard[..], [Inbox::Order(Order::End { grace: 7 }), Inbox::SupervisorGone]));
-}
-
-#[test]
-fn nonsense_is_taken_for_the_end() {
-    assert!(matches!(heard(&[0xFF; 64])[..], [Inbox::SupervisorGone]));
+fn a_listener_takes_nonsense_for_the_end() {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    ours.write_all(&[0xFF; 64]).unwrap();
+    let (sender, inbox) = mpsc::channel();
+    listen(theirs, &sender);
+    assert!(matches!(inbox.recv(), Ok(Inbox::SupervisorGone)));
 }

@@ -5,11 +5,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
-use nix::sys::signal::{SigSet, Signal};
-use rustix::process::Pid;
 use rustix::thread::CapabilitySet;
 
-use super::stage::unconfined;
 use super::{Network, landlock, mounts, network};
 use crate::launch;
 use crate::wire::{self, Report, Request};
@@ -38,7 +35,7 @@ pub(crate) fn jail_main(mut socket: UnixStream) -> io::Result<()> {
     let (request, mut descriptors) = wire::receive_request(&mut socket)?;
     let bridge = (descriptors.len() > 3).then(|| descriptors.pop()).flatten();
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
-    Jailed { socket, request, outputs, bridge, reaper: None }.run()
+    Jailed { socket, request, outputs, bridge }.run()
 }
 
 /// The stage with everything that the program gets.
@@ -47,47 +44,22 @@ pub(crate) struct Jailed {
     pub(crate) request: Request,
     pub(crate) outputs: [OwnedFd; 3],
     pub(crate) bridge: Option<OwnedFd>,
-    /// The reaper that forked it, where bubblewrap is not in between: nobody has to end before it becomes the program.
-    pub(crate) reaper: Option<Pid>,
 }
 
 impl Jailed {
     /// Returns only when the program could not be started, and has said so then.
     pub(crate) fn run(mut self) -> io::Result<()> {
-        let why = match confine(&self.request, self.bridge.take()) {
-            Ok(()) => self.become_program()?,
-            Err(why) if self.reaper.is_some() => unconfined(&why),
+        let why = match confine(&self.request, self.bridge) {
+            Ok(()) => become_program(&self.request, self.outputs, &mut self.socket)?,
             Err(why) => why,
         };
         self.socket.write_all(&Report::NotStarted { why }.encode())
     }
-
-    /// Executes the program, which closes the socket: its reader knows then that the program runs. Gives why it does not.
-    fn become_program(&mut self) -> io::Result<String> {
-        let [stdin, stdout, stderr] = &self.outputs;
-        rustix::stdio::dup2_stdin(stdin)?;
-        rustix::stdio::dup2_stdout(stdout)?;
-        rustix::stdio::dup2_stderr(stderr)?;
-        if self.reaper.is_none() {
-            let pid = rustix::process::getpid().as_raw_nonzero().get();
-            self.socket.write_all(&Report::Started { pid }.encode())?;
-            // The process between this one and the reaper ends first, or it would see the end of the program instead.
-            self.socket.read_exact(&mut [0; GO.len()])?;
-        }
-        // The reaper blocks it for itself.
-        SigSet::from(Signal::SIGCHLD).thread_unblock()?;
-        if self.reaper.is_some() && rustix::process::getppid() != self.reaper {
-            // Nobody would end the program.
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        let error = launch::command(&self.request).exec();
-        Ok(launch::why_not(&self.request, &error))
-    }
 }
 
 fn confine(request: &Request, bridge: Option<OwnedFd>) -> Result<(), String> {
+    let Some(jail) = &request.jail else { return Err("nothing is asked for".into()) };
     rustix::process::setsid().map_err(|error| format!("could not create a session: {error}"))?;
-    let Some(jail) = &request.jail else { return Ok(()) };
     // With bubblewrap the network is a new one already, and so are the mounts.
     if jail.bubblewrap.is_none() {
         let has_network = jail.network != Network::Allowed;
@@ -119,4 +91,20 @@ fn give_up(capabilities: CapabilitySet) -> io::Result<()> {
         set.remove(capabilities);
     }
     Ok(rustix::thread::set_capabilities(None, sets)?)
+}
+
+/// Executes the program, which closes the socket: its reader knows then that the program runs. Gives why it does not.
+fn become_program(
+    request: &Request,
+    [stdin, stdout, stderr]: [OwnedFd; 3],
+    socket: &mut UnixStream,
+) -> io::Result<String> {
+    rustix::stdio::dup2_stdin(stdin)?;
+    rustix::stdio::dup2_stdout(stdout)?;
+    rustix::stdio::dup2_stderr(stderr)?;
+    socket.write_all(&Report::Started { pid: rustix::process::getpid().as_raw_nonzero().get() }.encode())?;
+    // The process between this one and the reaper ends first, or it would see the end of the program instead.
+    socket.read_exact(&mut [0; GO.len()])?;
+    let error = launch::command(request).exec();
+    Ok(launch::why_not(request, &error))
 }

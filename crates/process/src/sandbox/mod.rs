@@ -29,7 +29,7 @@ pub use plan::Unenforceable;
 pub use probe::probe;
 
 pub(crate) use jail::{JAIL, Jailed, jail_main};
-pub(crate) use stage::{Begun, begin};
+pub(crate) use stage::{Begun, Stage, begin};
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Starts a program through the stage that confines it. Runs in the reaper, which has one thread and forks the stage.
+//! Starts a program through the stage that confines it. Runs in the reaper, which forks the stage before it has other threads and
+//! starts it before one of them waits for children.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -28,8 +29,10 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// As much as is read of what bubblewrap has to say.
 const MAX_WORDS: u64 = 2048;
 
-/// Who goes on from here with a request.
+/// What follows from a request before the threads of its reaper start.
 pub(crate) enum Begun {
+    /// Nothing confines the program.
+    Unconfined,
     /// This is the reaper, with the stage of the program.
     Reaper(Stage),
     /// This is the stage, which was forked, with its socket.
@@ -39,19 +42,19 @@ pub(crate) enum Begun {
 /// Starts the stage of a request and gives it everything that the program gets. The reaper may have one thread only. Gives why that was
 /// impossible; then nothing of the stage is left either.
 pub(crate) fn begin(request: &mut Request, outputs: &[OwnedFd; 3], bridge: Option<&OwnedFd>) -> Result<Begun, String> {
-    if request.program.is_empty() {
-        return Err("no program was given".into());
-    }
-    let jail = request.jail.as_ref().map(plan::plan).transpose().map_err(|error| unconfined(&error.to_string()))?;
-    let begun = match jail.as_ref().filter(|jail| jail.bubblewrap.is_some()) {
-        None => Stage::fork().map_err(told),
-        Some(jail) => begin_inside(request, jail, outputs, bridge).map(Begun::Reaper).map_err(|why| {
-            end_all();
-            unconfined(&why)
-        }),
+    let Some(jail) = request.jail.as_ref().filter(|_| !request.program.is_empty()) else {
+        return Ok(Begun::Unconfined);
     };
-    request.jail = jail;
-    begun
+    let jail = plan::plan(jail).map_err(|error| unconfined(&error.to_string()))?;
+    let begun = match &jail.bubblewrap {
+        None => Stage::fork().map_err(told),
+        Some(_) => begin_inside(request, &jail, outputs, bridge).map(Begun::Reaper),
+    };
+    request.jail = Some(jail);
+    begun.map_err(|why| {
+        end_all();
+        unconfined(&why)
+    })
 }
 
 /// bubblewrap has to know the paths before it can start a stage, and can only execute it.
@@ -95,10 +98,8 @@ impl Stage {
     /// Lets it become the program once it is confined. Gives the program's number, or why it does not run; then nothing of the stage
     /// is left either.
     pub(crate) fn start(mut self) -> Result<i32, String> {
-        let started = match self.bubblewrap {
-            None => self.executed().map(|()| self.child.pid.as_raw_nonzero().get()),
-            Some(_) => self.released().and_then(|pid| self.executed().map(|()| pid)),
-        };
+        let confined = self.confined().map_err(|why| unconfined(&why));
+        let started = confined.and_then(|pid| self.executed().map(|()| pid));
         if started.is_err() {
             end_all();
         }
@@ -162,18 +163,13 @@ impl Stage {
         }
     }
 
-    /// Lets the stage inside bubblewrap become the program once it is confined. Gives its number.
-    fn released(&mut self) -> Result<i32, String> {
-        let pid = self.confined().map_err(|why| unconfined(&why))?;
-        // It would report the death of the program in words of its own. Without it the program is a child of the reaper.
-        self.child.end().map_err(|error| unconfined(&told(error)))?;
-        self.socket.write_all(&GO).map_err(|error| unconfined(&self.failed(&error)))?;
-        Ok(pid)
-    }
-
-    /// Waits until the stage has become the program. Gives why it cannot.
+    /// Lets the confined stage become the program, and waits until it has. Gives why it cannot.
     fn executed(&mut self) -> Result<(), String> {
-        match self.report() {
+        if self.bubblewrap.is_some() {
+            // It would report the death of the program in words of its own. Without it the program is a child of the reaper.
+            self.child.end().map_err(|error| unconfined(&told(error)))?;
+        }
+        match self.socket.write_all(&GO).and_then(|()| self.report()) {
             // Executing the program closed the last other end.
             Ok(None) => Ok(()),
             Ok(Some(Report::NotStarted { why })) => Err(why),
@@ -283,7 +279,7 @@ fn end_all() {
     }
 }
 
-pub(super) fn unconfined(why: &str) -> String {
+fn unconfined(why: &str) -> String {
     format!("the sandbox could not be set up: {why}")
 }
 
