@@ -300,8 +300,6 @@ impl Reaping<'_> {
             freeze();
             self.signal_tree(Signal::KILL);
             self.chase();
-            // Not only when a signal says so: a tree that is gone must be seen to be.
-            self.events.wait_for_all();
             let next_round = Instant::now() + pause;
             loop {
                 match self.inbox.recv_timeout(next_round.saturating_duration_since(Instant::now())) {
