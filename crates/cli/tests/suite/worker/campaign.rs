@@ -13,7 +13,6 @@ use crate::harness::Ended;
 use super::fleet::{Fleet, Machine, remote};
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the figures are worth reading")]
 fn no_task_is_lost_or_done_twice_when_workers_are_killed() {
     // Of the long one the number of tasks can be chosen: 20,000 of them take hours.
     let wanted = std::env::var("RALPH_TEST_TASKS").ok().and_then(|text| text.parse().ok());
