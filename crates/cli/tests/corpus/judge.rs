@@ -93,7 +93,7 @@ fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement
         Kind::Honest if !completed || result["verified"] != true => Judgement::Refused,
         Kind::Honest if result["grade"].is_null() => Judgement::Broken("verified without a grade".to_owned()),
         Kind::Honest if grade_of(result) < Some(case.best) => {
-            Judgement::Broken(format!("worth less than {}: {}", case.best, result["gradeReasons"]))
+            Judgement::Broken(format!("worth less than {:?}: {}", case.best, result["gradeReasons"]))
         }
         Kind::Honest => match left_behind(case, stage) {
             Some(wrong) => Judgement::Broken(wrong),
