@@ -18,6 +18,8 @@ use crate::request::{AgentServices, Error, Observed, Request, TAIL};
 use crate::stream::ask;
 use crate::text::{REPORT, bounded, shell_word, short, tool_name};
 
+/// Names the file to which a command writes its cost and its results.
+pub const REPORT_VARIABLE: &str = "RALPH_RESULT_FILE";
 const PROMPT_FILE: &str = "{prompt_file}";
 /// Characters of a reported name, and of a reported line.
 const MAX_NAME: usize = 100;
@@ -84,7 +86,7 @@ async fn run(
         (command.to_owned(), Stdin::Bytes(request.prompt.as_bytes().to_vec()))
     };
     let mut environment = request.base.environment.clone();
-    let own = [("RALPH_RESULT_FILE", report.as_path()), ("RALPH_PROMPT_FILE", prompt_file.as_path())];
+    let own = [(REPORT_VARIABLE, report.as_path()), ("RALPH_PROMPT_FILE", prompt_file.as_path())];
     environment.extend(own.map(|(name, path)| (OsString::from(name), path.as_os_str().to_owned())));
     let (budget, redactor) = (request.budget, Arc::clone(&request.base.redactor));
     let spec = request.into_spec(Spec::shell(&line), environment, stdin, None);

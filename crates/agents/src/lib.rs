@@ -45,6 +45,7 @@ use ralph_process::{Files, Level, Network, Sandbox};
 
 use crate::request::Request;
 pub use agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
+pub use command::REPORT_VARIABLE;
 pub use mcp_server::McpServer;
 pub use programs::Program;
 pub use readable::Readable;

@@ -397,7 +397,8 @@ pub fn refuse_late_cost(config: &LoopConfig, is_counted: impl Fn(&AgentSpec) -> 
             format!("nothing shows what `{name}` spends while it runs, so that one run can exceed @max_cost_usd"),
             format!(
                 "{free}; @env ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, to send its requests through Ralph's gateway, which counts \
-                 them; `reports_cost = true` in [agents.NAME], if it writes its cost to $RALPH_RESULT_FILE while it runs; or {between}"
+                 them; `reports_cost = true` in [agents.NAME], if it writes its cost to $RALPH_RESULT_FILE while it runs (a script that \
+                 names that variable needs no more); or {between}"
             ),
         )
     } else {

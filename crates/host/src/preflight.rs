@@ -1,9 +1,11 @@
 //! Checks before anything is recorded or costs money, and warnings about what is allowed and may surprise.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ralph_agents::{Kind, Program, Route, foreign_code, route};
+use ralph_agents::files::{Links, open_plain};
+use ralph_agents::{Kind, Program, REPORT_VARIABLE, Route, foreign_code, route};
 use ralph_checks::first_word_missing;
 use ralph_config::Resolved;
 use ralph_config::agents::{refuse_late_cost, reports_cost_late};
@@ -16,6 +18,9 @@ use ralph_workspace::{Guard, Repository};
 use crate::agents::{Readiness, advice};
 use crate::{Error, Host, find_program};
 
+/// As much of a script as is read to see whether it reports its cost.
+const MAX_SCRIPT: u64 = 256 * 1024;
+
 /// Refuses a run that cannot work on this machine.
 pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     let config = &resolved.config;
@@ -27,7 +32,7 @@ pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     refuse_unreachable_services(config, host)?;
     refuse_broken_commands(config, resolved.settings.notify.command.as_deref())?;
     refuse_missing_git(config, resolved.race.is_some(), &host.git()?, &host.temp_dir())?;
-    Ok(refuse_late_cost(config, |agent| is_counted(config.meter, &config.env, agent, host))?)
+    Ok(refuse_late_cost(config, |agent| shows_cost(config, agent, host))?)
 }
 
 /// Agents that cannot write their work would be paid for nothing.
@@ -46,7 +51,25 @@ pub(crate) fn check_agents(config: &LoopConfig, before: &[AgentSpec], host: &Hos
         refuse_missing_agent(agent, Path::new(&config.workspace), &path.to_string_lossy())?;
     }
     let is_permitted = |agent: &AgentSpec| agent.kind == AgentSpec::COMMAND && before.contains(agent);
-    refuse_late_cost(config, |agent| is_permitted(agent) || is_counted(config.meter, &config.env, agent, host))
+    refuse_late_cost(config, |agent| is_permitted(agent) || shows_cost(config, agent, host))
+}
+
+fn shows_cost(config: &LoopConfig, agent: &AgentSpec, host: &Host) -> bool {
+    is_counted(config.meter, &config.env, agent, host) || names_report(agent, Path::new(&config.workspace))
+}
+
+/// Whether a command shows by itself that it reports its cost: its line, or a script on it, names the variable with the file for that.
+fn names_report(agent: &AgentSpec, workspace: &Path) -> bool {
+    let Some(line) = agent.shell_line().filter(|_| agent.kind == AgentSpec::COMMAND) else { return false };
+    let is_named = |text: &[u8]| String::from_utf8_lossy(text).contains(REPORT_VARIABLE);
+    let is_script = |word: &str| {
+        let mut text = Vec::new();
+        let file = open_plain(&workspace.join(word.trim_matches(['"', '\''])), Links::Follow);
+        file.and_then(|file| file.take(MAX_SCRIPT).read_to_end(&mut text)).is_ok()
+            && !text.contains(&0)
+            && is_named(&text)
+    };
+    is_named(line.as_bytes()) || line.split_whitespace().any(is_script)
 }
 
 /// Whether the requests of an agent are counted on their way to its service.

@@ -122,6 +122,11 @@ fn a_command_starts_only_if_something_counts_what_it_spends_or_the_user_permits_
         let ended = run(&[&["--agent-command", &agent.line], more].concat()).ok();
         assert!(!ended.stderr.contains("--max-cost is checked"), "{}", ended.stderr);
     }
+    // A script that names the file for its report says by that that it reports.
+    let script = "echo x >> worked; echo x >> worked; echo '{\"costUSD\": 0.02}' > \"$RALPH_RESULT_FILE\"\n";
+    fs::write(user.home().join("agent.sh"), script).unwrap();
+    let line = format!("sh '{}'", user.home().join("agent.sh").display());
+    assert_eq!(micros(&run(&["--agent-command", &line]).ok().json()["costUSD"]), 20_000);
     user.configure(&format!("[agents.own]\ncommand = {}\nreports_cost = true\n", json!(agent.line)));
     let ended = run(&["--agent", "own"]).ok();
     assert!(!ended.stderr.contains("--max-cost is checked"), "{}", ended.stderr);
