@@ -79,13 +79,15 @@ async fn approve(folder: &Path, around: &Host) -> anyhow::Result<()> {
 
 fn text(decided: &Decided) -> String {
     let decision = &decided.decision;
+    let cost = (decided.settings.unmetered != Some(true)).then_some(decided.max_cost);
     let what = match decision.is_loop {
         true => {
             let most =
                 counted(usize::try_from(decided.max_iterations).unwrap_or(usize::MAX), "iteration", "iterations");
-            format!("a loop of at most {most} and {}", decided.max_cost)
+            let cost = cost.map(|cost| format!(" and {cost}")).unwrap_or_default();
+            format!("a loop of at most {most}{cost}")
         }
-        false => format!("one pass of at most {}", decided.max_cost),
+        false => cost.map_or_else(|| "one pass".to_owned(), |cost| format!("one pass of at most {cost}")),
     };
     let by = match decision.mode {
         Mode::Auto => "",

@@ -130,7 +130,7 @@ fn old_files(folder: &Path, before: Timestamp) -> Vec<PathBuf> {
     files.filter(is_old).map(|file| file.path()).collect()
 }
 
-fn bytes_text(bytes: u64) -> String {
+pub(super) fn bytes_text(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let (mut value, mut unit) = (bytes, 0);
     while value >= 10_000 && unit + 1 < units.len() {

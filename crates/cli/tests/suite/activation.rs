@@ -76,6 +76,9 @@ fn what_is_work_for_a_loop_becomes_one() {
     let ended = user.ralph(repo.path(), words).ok();
     let result = ended.json();
     assert!(ended.stderr.starts_with("Decision: a loop of at most 10 iterations and $5.00"), "{}", ended.stderr);
+    let unmetered = ["do", words[1], "--unmetered", "--agent-command", &agent, "--dry-run"];
+    let decided = user.ralph(repo.path(), unmetered).ok();
+    assert!(!format!("{}{}", decided.stdout, decided.stderr).contains('$'), "{}", decided.stdout);
     assert_eq!((&result["verified"], &result["iterations"]), (&true.into(), &2.into()), "{result:#}");
     assert_eq!(result["falseClaims"], 1, "the report is a claim: {result:#}");
     assert_eq!(result["decision"]["loop"], true, "{result:#}");

@@ -9,6 +9,7 @@ use ralph_model::{ConfigError, Ended, Millis};
 use ralph_process::{Files, NetworkLevel, Spec, Stdin, Supervisor};
 use ralph_text::Redactor;
 
+use super::super::prune::bytes_text;
 use super::{Finding, Subject, Terminal};
 use ralph_config::agents::prices;
 use ralph_config::read_user;
@@ -84,7 +85,7 @@ pub(super) fn disk(subject: &Subject<'_>) -> Finding {
     match rustix::fs::statvfs(folder) {
         Ok(numbers) => {
             let free = numbers.f_bavail.saturating_mul(numbers.f_frsize);
-            let detail = format!("{} MiB free at {}", free >> 20, folder.display());
+            let detail = format!("{} free at {}", bytes_text(free), folder.display());
             match free {
                 0..NOTHING => Finding::fail("disk", detail, advice),
                 NOTHING..LITTLE => Finding::warn("disk", detail, advice),
