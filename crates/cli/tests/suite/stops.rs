@@ -167,6 +167,20 @@ fn while_runners_are_asked() {
 }
 
 #[test]
+fn while_installed_packages_are_read() {
+    let scene = Scene::new();
+    scene.repo.write("package.json", r#"{"scripts": {"test": "test -e done"}}"#);
+    scene.repo.write(".gitignore", "node_modules\n");
+    for number in 1..=FILES {
+        scene.repo.write(format!("node_modules/package-{}/{number}.js", number % 300), "");
+    }
+    let words = scene.words(": > done", &["--criteria", "npm test"]);
+    scene.cancelled("installed packages", &words, &Until::Logged("snapshot taken"), Duration::from_millis(50));
+    assert_eq!(scene.count("node_modules"), 300);
+    scene.assert_completes(&["resume", "--json"]);
+}
+
+#[test]
 fn while_files_are_copied_for_isolated_checks() {
     let scene = Scene::with_files();
     let words = scene.words(": > done", &["--criteria", "test -e done", "--verify", "isolated"]);
