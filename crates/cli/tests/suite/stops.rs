@@ -1,4 +1,4 @@
-//! A stop in every long step: it takes effect at once, the workspace has all its files, nothing stays behind, and the run goes on
+//! A stop in long steps: it takes effect at once, the workspace has all its files, nothing stays behind, and the run continues
 //! later. Steps with an agent, a check or a wait are in `interrupt` and `agents::waiting`, pushes in `worker`.
 
 use std::fs;
