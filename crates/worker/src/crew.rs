@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
 
+use crate::commit;
 use crate::error::Error;
 use crate::job::{Ended, Job, next};
 use crate::lease::Interruption;
@@ -123,8 +124,8 @@ impl Job<'_> {
         self.clear_leftovers().await?;
         let (source, task) = (self.source().await?, self.task().clone());
         let base = source.base(&self.worker.git, task.base_ref.as_deref()).await?;
-        let place =
-            Place::find(&self.host, &self.worker.git, source, &task, &base, self.worker.redactor.clone()).await?;
+        let (git, redactor) = (&self.worker.git, self.worker.redactor.clone());
+        let mut place = Place::find(&self.host, git, source, self.lease, &base, redactor).await?;
         let former = match task.run_id {
             Some(id) => match read_crew(&self.store, id).await {
                 Ok(crew) => {
@@ -141,6 +142,7 @@ impl Job<'_> {
         };
         if former.is_none_or(|(_, is_here)| !is_here) {
             place.make(place.newest()).await?;
+            place.adopt();
             self.check_plan(&place)?;
         }
         if let Some((id, false)) = former {
@@ -177,7 +179,7 @@ impl Job<'_> {
 
     fn commit_message(&self) -> String {
         let subject: String = self.task().task.lines().next().unwrap_or_default().chars().take(60).collect();
-        format!("{subject}\n\nRalph task {}\n", self.task().id)
+        commit::message(&subject, self.task().id, None, self.lease.epoch.0)
     }
 
     fn crew_request(&self, place: &Place) -> Result<CrewRequest, Error> {

@@ -24,8 +24,9 @@ pub enum Error {
     NoRepository { path: PathBuf },
     #[error("{path}: {source}")]
     File { path: PathBuf, source: std::io::Error },
+    /// What must not be pushed, however often it is tried.
     #[error("{0}")]
-    Secrets(String),
+    Refused(String),
     #[error("{0}")]
     Task(String),
 }

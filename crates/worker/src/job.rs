@@ -318,7 +318,8 @@ impl<'a> Job<'a> {
             Some(head) => source.base(git, Some(&head)).await?,
             None => source.base(git, task.base_ref.as_deref()).await?,
         };
-        let place = Place::find(&self.host, git, source, &task, &base, self.worker.redactor.clone()).await?;
+        let redactor = self.worker.redactor.clone();
+        let mut place = Place::find(&self.host, git, source, self.lease, &base, redactor).await?;
         let is_complete = former.as_ref().is_some_and(Former::is_complete);
         let is_here = match &former {
             Some(former) => place.has(&former.run.facts().tree).await,
@@ -329,6 +330,7 @@ impl<'a> Job<'a> {
             place.make(&base).await?;
             if let (Some(former), Some(moved)) = (&former, &mut moved) {
                 (moved.rebuild, moved.tree) = (true, place.bring_pushed().await?);
+                place.adopt();
                 self.tell(format!(
                     "continues loop {} from {}",
                     former.id.short(),

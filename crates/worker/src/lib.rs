@@ -4,6 +4,7 @@
 //!
 //! Reads no environment variable, home directory or terminal, and prints nothing.
 
+mod commit;
 mod crew;
 mod end;
 mod error;

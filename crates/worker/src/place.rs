@@ -18,20 +18,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_host::Host;
-use ralph_model::{Task, TaskId, TreeHash};
+use ralph_model::{TaskId, TreeHash};
 use ralph_runtime::Home;
+use ralph_store::TaskLease;
 use ralph_text::{Redactor, sanitize};
 use ralph_workspace::{Repository, Workspace};
 use sha2::{Digest as _, Sha256};
 
+use crate::commit;
 use crate::error::Error;
-use crate::git::{Git, of_remote, shown};
+use crate::git::{Call, Git, of_remote, shown};
 
 /// How often a cache that another task fetches is looked at.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The waits between the tries to push work that has to be on the branch.
 const PUSH_DELAYS: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
+
+/// How often one push may find that the branch changed. A push of an earlier worker lands at most once.
+const MAX_OVERTAKEN: u32 = 4;
 
 /// How often a folder that is still written to is removed.
 const MAX_TRIES: u32 = 200;
@@ -117,6 +122,7 @@ pub(crate) struct Place {
     git: Git,
     source: Source,
     branch: String,
+    lease: TaskLease,
     pub(crate) root: PathBuf,
     /// The git directory of the snapshots, which no agent reaches.
     snapshots: PathBuf,
@@ -124,14 +130,16 @@ pub(crate) struct Place {
     base: String,
     /// Finds secrets; none where they may be published.
     redactor: Option<Arc<Redactor>>,
-    /// The parent of the next commit: the newest of the branch, else the base.
+    /// The first parent of the next commit: the newest of the branch as the work began, else the base, then what this worker pushed.
     parent: String,
     /// The newest commit of the branch, if there is one.
     tip: Option<String>,
+    /// A commit that may be followed, with all before it: the base, then what the files came from or this worker pushed.
+    reviewed: String,
+    /// The tree of the newest commit of the branch. None where a push failed: it may arrive all the same.
     pushed: Option<TreeHash>,
-    /// A tree with its commit whose push failed. It may have arrived all the same: git takes the same commit again, and refuses another
-    /// one as not expected.
-    tried: Option<(TreeHash, String)>,
+    /// Whether this worker made the newest commit, so that no push of an earlier worker can land any more.
+    is_own: bool,
 }
 
 impl Place {
@@ -140,11 +148,11 @@ impl Place {
         host: &Host,
         git: &Git,
         source: Source,
-        task: &Task,
+        lease: TaskLease,
         base: &str,
         redactor: Option<Arc<Redactor>>,
     ) -> Result<Self, Error> {
-        let branch = branch(task.id);
+        let branch = branch(lease.task);
         let tip = git.in_dir(&source.git_dir).args(["rev-parse", "--verify", "--quiet"]);
         let tip = tip.arg(format!("refs/heads/{branch}^{{commit}}")).run("find the branch of a task").await.ok();
         let pushed = match &tip {
@@ -156,12 +164,17 @@ impl Place {
         };
         let home = host.home();
         Home::make_private(&home.root().join("worktrees"))?;
-        let root = root_of(&home, task.id);
+        let root = root_of(&home, lease.task);
         let snapshots = home.workspace(&root).join("git");
         let parent = tip.clone().unwrap_or_else(|| base.to_owned());
-        let base = base.to_owned();
-        let (git, tried) = (git.clone(), None);
-        Ok(Self { git, source, branch, root, snapshots, base, redactor, parent, tip, pushed, tried })
+        let (git, base, reviewed) = (git.clone(), base.to_owned(), base.to_owned());
+        let is_own = false;
+        Ok(Self { git, source, branch, lease, root, snapshots, base, redactor, parent, tip, reviewed, pushed, is_own })
+    }
+
+    /// Says that the files came from the newest commit of the branch, whoever made it.
+    pub(crate) fn adopt(&mut self) {
+        self.reviewed.clone_from(&self.parent);
     }
 
     /// Makes the files anew, at a commit.
@@ -196,6 +209,9 @@ impl Place {
     }
 
     /// Makes a tree of the loop the newest commit of the branch, unless it is that already.
+    ///
+    /// A push expects the branch as it was last seen. A worker that died may have sent a push that lands later: its commit is then merged
+    /// as `git merge --strategy=ours` does, so that the tree is that of the newest lease and no commit is lost.
     pub(crate) async fn push(&mut self, tree: &TreeHash, message: &str) -> Result<bool, Error> {
         if self.has_pushed(tree) {
             return Ok(false);
@@ -203,46 +219,89 @@ impl Place {
         if !is_object(tree) {
             return Err(Error::Task("the journal names a tree that is none".to_owned()));
         }
-        let objects = self.source.git_dir.join("objects");
-        let here = || self.git.in_dir(&self.snapshots).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
         if let Some(redactor) = &self.redactor {
             let options = ["-r", "-p", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"];
-            let added = here().arg("diff-tree").args(options).args([&self.base, &tree.0]);
+            let added = self.here().arg("diff-tree").args(options).args([&self.base, &tree.0]);
             refuse_secrets(&added.run("compare the work with its start").await?, redactor)?;
         }
-        let commit = match self.tried.take() {
-            Some((tried, commit)) if tried == *tree => commit,
-            _ => {
-                let mut commit = here().args(["commit-tree", &tree.0, "-p", &self.parent]).input(message);
-                for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
-                    commit =
-                        commit.env(&format!("{who}_NAME"), "Ralph").env(&format!("{who}_EMAIL"), "ralph@localhost");
+        self.pushed = None;
+        let mut tries = 0;
+        let commit = loop {
+            tries += 1;
+            self.review().await?;
+            let overtaken = self.tip.as_ref().filter(|tip| **tip != self.parent);
+            let parents = [&self.parent].into_iter().chain(overtaken).flat_map(|parent| ["-p", parent]);
+            let mut commit = self.here().args(["commit-tree", &tree.0]).args(parents).input(message);
+            for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
+                commit = commit.env(&format!("{who}_NAME"), commit::NAME).env(&format!("{who}_EMAIL"), commit::EMAIL);
+            }
+            let commit = commit.run("commit the work of an iteration").await?;
+            let reference = self.reference();
+            let expected = format!("--force-with-lease={reference}:{}", self.tip.as_deref().unwrap_or_default());
+            let push = self.here().args(["push", "--quiet", &expected, "--end-of-options", &self.source.remote]);
+            let push = push.arg(format!("{commit}:{reference}"));
+            let Err(error) = push.run(&format!("push {} to {}", self.branch, shown(&self.source.remote))).await else {
+                break commit;
+            };
+            // What git says about a refusal differs between remotes; what is on the branch does not.
+            match self.fetch_tip().await {
+                Ok(Some(found)) if found == commit => break commit,
+                Ok(found) if found != self.tip && tries < MAX_OVERTAKEN => {
+                    tracing::warn!(%error, branch = self.branch, ?found, "the branch changed");
+                    self.tip = found;
                 }
-                commit.run("commit the work of an iteration").await?
+                Ok(_) | Err(_) => return Err(of_remote(error)),
             }
         };
-        self.tried = Some((tree.clone(), commit.clone()));
-        let reference = format!("refs/heads/{}", self.branch);
-        // Not over what another worker pushed since.
-        let expected = format!("--force-with-lease={reference}:{}", self.tip.as_deref().unwrap_or_default());
-        here()
-            .args(["push", "--quiet", &expected, "--end-of-options", &self.source.remote])
-            .arg(format!("{commit}:{reference}"))
-            .run(&format!("push {} to {}", self.branch, shown(&self.source.remote)))
-            .await
-            .map_err(of_remote)?;
-        self.tried = None;
-        self.parent.clone_from(&commit);
-        self.tip = Some(commit);
-        self.pushed = Some(tree.clone());
+        (self.parent, self.reviewed, self.tip) = (commit.clone(), commit.clone(), Some(commit));
+        (self.pushed, self.is_own) = (Some(tree.clone()), true);
         Ok(true)
     }
 
-    /// As [`Place::push`], several times where it fails: the remote may be away for a moment.
+    /// Git where the commits are made: in the snapshots, or beside the source where the files of the task are not here.
+    fn here(&self) -> Call {
+        let git_dir = if self.snapshots.is_dir() { &self.snapshots } else { &self.source.git_dir };
+        self.git.in_dir(git_dir).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.source.git_dir.join("objects"))
+    }
+
+    fn reference(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
+
+    /// Fetches the newest commit of the branch and names it.
+    async fn fetch_tip(&self) -> Result<Option<String>, Error> {
+        let (reference, action) = (self.reference(), format!("read {} of {}", self.branch, shown(&self.source.remote)));
+        let listed = self.git.call().args(["ls-remote", "--end-of-options", &self.source.remote, &reference]);
+        let listed = listed.run(&action).await?;
+        let found = listed.lines().filter_map(|line| line.split_once('\t')).find(|(_, name)| *name == reference);
+        let Some((found, _)) = found else { return Ok(None) };
+        let fetch = self.here().args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--end-of-options"]);
+        fetch.args([&self.source.remote, &reference]).run(&action).await?;
+        Ok(Some(found.to_owned()))
+    }
+
+    /// Refuses to follow commits that neither the files came from nor this or an earlier worker of the task made.
+    async fn review(&mut self) -> Result<(), Error> {
+        let Some(tip) = self.tip.as_ref().filter(|tip| **tip != self.reviewed) else { return Ok(()) };
+        let records = self.here().args(["rev-list", commit::FORMAT, tip, "--not", &self.reviewed]);
+        let records = records.run("read the commits of a branch").await?;
+        commit::refuse_foreign(&records, self.lease.task, self.lease.epoch.0).map_err(|why| {
+            let (branch, root) = (&self.branch, self.root.display());
+            Error::Refused(format!("{branch} was not pushed: {why}; the work is in {root}"))
+        })?;
+        self.reviewed.clone_from(tip);
+        Ok(())
+    }
+
+    /// As [`Place::push`], several times where it fails: the remote may be away for a moment. The newest commit is this worker's own then,
+    /// also where an earlier worker pushed the same tree: a later push of that worker would land on its commit.
     pub(crate) async fn push_with_retries(&mut self, tree: &TreeHash, message: &str) -> Result<bool, Error> {
+        if !self.is_own {
+            self.pushed = None;
+        }
         for delay in PUSH_DELAYS {
             match self.push(tree, message).await {
-                Err(error) if !matches!(error, Error::Secrets(_)) => {
+                Err(error) if !matches!(error, Error::Refused(_)) => {
                     tracing::warn!(%error, branch = self.branch, "a push is tried again");
                     tokio::time::sleep(delay).await;
                 }
@@ -315,7 +374,7 @@ fn refuse_secrets(patch: &str, redactor: &Redactor) -> Result<(), Error> {
         more => format!(" and {more} more"),
     };
     let places = found.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
-    Err(Error::Secrets(format!(
+    Err(Error::Refused(format!(
         "it was not pushed, because it holds what looks like secrets: {places}{more}; remove them, or start the worker with \
          --allow-secrets"
     )))

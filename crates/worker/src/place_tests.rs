@@ -1,3 +1,7 @@
+#![allow(clippy::unwrap_used, reason = "tests panic with what went wrong")]
+
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use super::*;
@@ -40,4 +44,240 @@ fn added_secrets_are_named_by_file_and_line_and_others_are_not() {
         assert!(!refused.contains("correct-horse"), "{refused}");
     }
     refuse_secrets(&patch("let total = sum(values)"), &redactor).unwrap();
+}
+
+/// A remote with one commit, and a machine that works for it.
+struct Scene {
+    folder: tempfile::TempDir,
+    host: Host,
+    git: Git,
+    task: TaskId,
+    base: String,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).into_os_string();
+        let own = [("HOME", path("home")), ("RALPH_HOME", path("state")), ("GIT_CONFIG_NOSYSTEM", "1".into())];
+        let names = own.map(|(name, value)| (name.into(), value));
+        let program = std::env::var_os("PATH").map(|value| ("PATH".into(), value));
+        let host = Host::new(ralph_host::HostInput {
+            variables: names.into_iter().chain(program).collect(),
+            current: folder.path().to_owned(),
+            program: "ralph".into(),
+            version: "0".to_owned(),
+            machine: ralph_store::Machine { host: "here".to_owned(), boot: "x".to_owned() },
+            now: || ralph_model::Timestamp(0),
+            crash: None,
+        });
+        let host = host.unwrap();
+        let git = Git::new(&host).unwrap();
+        let task = TaskId::from_uuid(Uuid::from_u128(1));
+        let scene = Self { folder, host, git, task, base: String::new() };
+        scene.remote(&["init", "--quiet", "--bare"]);
+        let base = scene.commit("base.txt", None);
+        scene.remote(&["update-ref", "refs/heads/main", &base]);
+        scene.remote(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+        Self { base, ..scene }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("remote.git")
+    }
+
+    #[track_caller]
+    fn git(git_dir: &Path, words: &[&str], input: &str) -> String {
+        let mut command = std::process::Command::new("git");
+        command.env("GIT_DIR", git_dir).args(words).stdin(std::process::Stdio::piped());
+        for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
+            command.env(format!("{who}_NAME"), "Jane").env(format!("{who}_EMAIL"), "jane@host.example");
+        }
+        let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{words:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[track_caller]
+    fn remote(&self, words: &[&str]) -> String {
+        Self::git(&self.path(), words, "")
+    }
+
+    /// A tree with one file, in a git directory.
+    fn tree(git_dir: &Path, name: &str) -> TreeHash {
+        let file = Self::git(git_dir, &["hash-object", "-w", "--stdin"], name);
+        TreeHash(Self::git(git_dir, &["mktree"], &format!("100644 blob {file}\t{name}\n")))
+    }
+
+    /// A commit of a person in the remote, on no branch yet.
+    fn commit(&self, name: &str, parent: Option<&str>) -> String {
+        let tree = Self::tree(&self.path(), name).0;
+        let parents = parent.into_iter().flat_map(|parent| ["-p", parent]);
+        let words: Vec<&str> = ["commit-tree", &tree, "-m", "Correct it"].into_iter().chain(parents).collect();
+        self.remote(&words)
+    }
+
+    /// A worker with this lease, as it begins.
+    async fn worker(&self, epoch: u64) -> Place {
+        let address = format!("file://{}", self.path().display());
+        let source = Source::of_address(&self.host, &self.git, &address).await.unwrap();
+        let lease = TaskLease { task: self.task, epoch: ralph_store::Epoch(epoch) };
+        Place::find(&self.host, &self.git, source, lease, &self.base, None).await.unwrap()
+    }
+
+    async fn push(&self, place: &mut Place, name: &str) -> Result<bool, Error> {
+        let tree = Self::tree(&place.source.git_dir, name);
+        place.push(&tree, &commit::message(name, self.task, None, place.lease.epoch.0)).await
+    }
+
+    fn branch(&self) -> String {
+        format!("refs/heads/{}", branch(self.task))
+    }
+
+    fn tip(&self) -> String {
+        self.remote(&["rev-parse", &self.branch()])
+    }
+
+    /// The only file of the newest commit, and the subjects of all commits of the branch.
+    fn state(&self) -> (String, BTreeSet<String>) {
+        let subjects = self.remote(&["log", "--format=%s", &self.branch(), "--not", &self.base]);
+        let files = self.remote(&["ls-tree", "--name-only", &self.branch()]);
+        (files, subjects.lines().map(str::to_owned).collect())
+    }
+
+    #[track_caller]
+    fn assert_state(&self, file: &str, subjects: &[&str]) {
+        assert_eq!(self.state(), (file.to_owned(), subjects.iter().map(|one| (*one).to_owned()).collect()));
+    }
+
+    /// Runs at the next push, before it changes the branch.
+    fn hook(&self, name: &str, script: &str) {
+        let path = self.path().join("hooks").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\nrm \"$0\"\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_push_wins_over_a_late_one_of_an_earlier_worker() {
+    for has_branch in [false, true] {
+        let scene = Scene::new();
+        if has_branch {
+            scene.push(&mut scene.worker(1).await, "first").await.unwrap();
+        }
+        let (mut late, mut next) = (scene.worker(1).await, scene.worker(2).await);
+        scene.push(&mut late, "late").await.unwrap();
+        scene.push(&mut next, "next").await.unwrap();
+        let all: &[&str] = if has_branch { &["first", "late", "next"] } else { &["late", "next"] };
+        scene.assert_state("next", all);
+        let refused = scene.push(&mut late, "later").await.unwrap_err();
+        assert!(matches!(&refused, Error::Refused(why) if why.contains("took the task over")), "{refused}");
+        scene.assert_state("next", all);
+        scene.push(&mut next, "last").await.unwrap();
+        assert_eq!(scene.state().0, "last");
+    }
+}
+
+#[tokio::test]
+async fn a_push_of_the_same_tree_keeps_late_ones_from_landing() {
+    let scene = Scene::new();
+    let mut late = scene.worker(1).await;
+    scene.push(&mut late, "first").await.unwrap();
+    let mut next = scene.worker(2).await;
+    let tree = Scene::tree(&next.source.git_dir, "first");
+    assert!(next.push_with_retries(&tree, &commit::message("end", scene.task, None, 2)).await.unwrap());
+    assert!(!next.push_with_retries(&tree, &commit::message("end", scene.task, None, 2)).await.unwrap());
+    scene.push(&mut late, "late").await.unwrap_err();
+    scene.assert_state("first", &["first", "end"]);
+}
+
+/// As after an answer that got lost, or a branch that somebody removed.
+#[tokio::test]
+async fn a_push_that_arrived_unnoticed_and_a_removed_branch_are_no_hindrance() {
+    let scene = Scene::new();
+    let mut worker = scene.worker(1).await;
+    scene.push(&mut worker.clone(), "first").await.unwrap();
+    scene.push(&mut worker, "second").await.unwrap();
+    scene.assert_state("second", &["first", "second"]);
+    scene.remote(&["update-ref", "-d", &scene.branch()]);
+    scene.push(&mut worker, "third").await.unwrap();
+    scene.assert_state("third", &["first", "second", "third"]);
+}
+
+#[tokio::test]
+async fn a_commit_of_a_person_is_not_overwritten() {
+    let scene = Scene::new();
+    let mut worker = scene.worker(1).await;
+    scene.push(&mut worker, "first").await.unwrap();
+    let hers = scene.commit("hers", Some(&scene.tip()));
+    scene.remote(&["update-ref", &scene.branch(), &hers]);
+    // The one that was there before, and one that begins later with files of its own.
+    for mut worker in [worker, scene.worker(2).await] {
+        let refused = scene.push(&mut worker, "next").await.unwrap_err();
+        let said = format!("commit {} of Jane <jane@host.example> is on it (Correct it)", &hers[..12]);
+        assert!(matches!(&refused, Error::Refused(why) if why.contains(&said)), "{refused}");
+        assert_eq!(scene.tip(), hers);
+    }
+    // Files that came from her commit contain it.
+    let mut next = scene.worker(3).await;
+    next.adopt();
+    scene.push(&mut next, "next").await.unwrap();
+    scene.assert_state("next", &["first", "Correct it", "next"]);
+}
+
+/// The branch changes a second time, between the look at it and the push.
+#[tokio::test]
+async fn a_late_push_and_a_person_may_come_at_once() {
+    for is_person in [false, true] {
+        let scene = Scene::new();
+        let (mut late, mut later, mut next) = (scene.worker(1).await, scene.worker(1).await, scene.worker(2).await);
+        scene.push(&mut late, "late").await.unwrap();
+        let second = match is_person {
+            true => scene.commit("hers", Some(&scene.tip())),
+            false => {
+                let first = scene.tip();
+                scene.push(&mut later, "later").await.unwrap();
+                let second = scene.tip();
+                scene.remote(&["update-ref", &scene.branch(), &first]);
+                second
+            }
+        };
+        scene.hook("update", &format!("git update-ref {} {second}", scene.branch()));
+        let pushed = scene.push(&mut next, "next").await;
+        assert_eq!(pushed.is_err(), is_person, "{pushed:?}");
+        match is_person {
+            true => assert_eq!(scene.tip(), second),
+            false => scene.assert_state("next", &["late", "later", "next"]),
+        }
+    }
+}
+
+/// It saw the late push and was killed while it pushed, and that push lands late as well.
+#[tokio::test]
+async fn a_worker_that_is_killed_between_fetch_and_push_is_overtaken() {
+    let scene = Scene::new();
+    let (mut late, mut killed) = (scene.worker(1).await, scene.worker(2).await);
+    scene.push(&mut late, "late").await.unwrap();
+    let (begun, go) = (scene.folder.path().join("begun"), scene.folder.path().join("go"));
+    let wait = format!(": > {}\nwhile [ ! -e {} ]; do sleep 0.02; done", begun.display(), go.display());
+    scene.hook("pre-receive", &wait);
+    let reached = async {
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        pushed = scene.push(&mut killed, "killed") => panic!("{pushed:?}"),
+        () = reached => {}
+    }
+    let (mut next, before) = (scene.worker(3).await, scene.tip());
+    std::fs::write(go, "").unwrap();
+    while scene.tip() == before {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    scene.push(&mut next, "next").await.unwrap();
+    scene.assert_state("next", &["late", "killed", "next"]);
 }

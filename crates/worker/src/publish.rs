@@ -12,6 +12,7 @@ use ralph_store::{Artifact, ArtifactKind, PATCHES, StoreHandle, TaskLease, patch
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
+use crate::commit;
 use crate::error::Error;
 use crate::place::Place;
 use crate::report::WorkerEvent;
@@ -73,7 +74,7 @@ impl<'a> Publisher<'a> {
                 Step::Tree { iteration, before, tree, is_decided } => {
                     let message = self.commit_message(iteration);
                     if let Err(error) = self.place.push(&tree, &message).await {
-                        if matches!(error, Error::Secrets(_)) && !self.is_warned {
+                        if matches!(error, Error::Refused(_)) && !self.is_warned {
                             self.send(None, None, &error.to_string()).await;
                         }
                         self.warn(&error.to_string());
@@ -109,7 +110,8 @@ impl<'a> Publisher<'a> {
 
     fn commit_message(&self, iteration: Iteration) -> String {
         let subject: String = self.task.task.lines().next().unwrap_or_default().chars().take(60).collect();
-        format!("{subject} (iteration {iteration})\n\nRalph task {}, loop {}\n", self.task.id, self.run)
+        let subject = format!("{subject} (iteration {iteration})");
+        commit::message(&subject, self.task.id, Some(self.run), self.lease.epoch.0)
     }
 
     /// Makes the last state of the work the newest commit of the branch, and sends what was not sent yet.
