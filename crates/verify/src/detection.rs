@@ -4,7 +4,7 @@
 mod shared;
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use regex::Regex;
 use toml::{Table, Value};
@@ -85,17 +85,11 @@ const PLATFORMS: [&str; 24] = [
 /// What a changed file of the work shows that it did not show at the start, each once.
 #[must_use]
 pub fn signs(path: &str, before: Option<&str>, now: &str) -> Vec<String> {
-    static ALL: LazyLock<Vec<(&[&str], Regex)>> = LazyLock::new(|| {
-        SIGNS
-            .iter()
-            .map(|(endings, signs)| (*endings, pattern(&format!("{signs}|{OUTSIDE}|{OWN}|{HISTORY}"))))
-            .collect()
-    });
     if path::name(path) == "Cargo.toml" {
         return features(before.unwrap_or_default(), now);
     }
     let ending = path::extension(path);
-    let Some((_, signs)) = ALL.iter().find(|(endings, _)| endings.contains(&ending)) else { return Vec::new() };
+    let Some(signs) = signs_of(ending) else { return Vec::new() };
     let found = |text: &str| -> Vec<String> {
         let mut found: Vec<String> = signs.find_iter(text).map(|sign| shown(sign.as_str())).collect();
         if ending == "go" {
@@ -109,6 +103,13 @@ pub fn signs(path: &str, before: Option<&str>, now: &str) -> Vec<String> {
     let count = |signs: &[String], sign: &String| signs.iter().filter(|other| *other == sign).count();
     let all: BTreeSet<String> = new.iter().filter(|sign| count(&new, sign) > count(&old, sign)).cloned().collect();
     all.into_iter().collect()
+}
+
+/// What shows in files with this ending. Built for each language when it is needed: all of them take longer than a small check.
+fn signs_of(ending: &str) -> Option<&'static Regex> {
+    static BUILT: [OnceLock<Regex>; SIGNS.len()] = [const { OnceLock::new() }; SIGNS.len()];
+    let at = SIGNS.iter().position(|(endings, _)| endings.contains(&ending))?;
+    Some(BUILT[at].get_or_init(|| pattern(&format!("{}|{OUTSIDE}|{OWN}|{HISTORY}", SIGNS[at].1))))
 }
 
 fn shown(sign: &str) -> String {

@@ -39,6 +39,13 @@ fn work_that_can_tell_that_it_is_checked_is_seen() {
 }
 
 #[test]
+fn the_signs_of_every_language_can_be_built() {
+    for ending in SIGNS.iter().flat_map(|(endings, _)| endings.iter()) {
+        assert_eq!(found(&format!("calc.{ending}"), "", "RALPH_HOME\n"), ["RALPH_H"], "{ending}");
+    }
+}
+
+#[test]
 fn ordinary_work_shows_nothing() {
     for (path, text) in [
         ("calc.py", "import sys\n\n\ndef add(a, b):\n    return a + b\n"),

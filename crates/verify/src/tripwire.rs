@@ -319,6 +319,11 @@ impl Plan {
         Some(files)
     }
 
+    /// Whether a run will follow the one that comes next or is under way.
+    pub const fn needs_more(&self) -> bool {
+        self.runs + 1 < self.base
+    }
+
     /// Notes what a run with the files of [`Self::next_files`] showed.
     pub fn note(&mut self, run: &ChangedRun<'_>) {
         let (failing, ran) = (names(run.outcomes, |tally| &tally.failing), names(run.outcomes, |tally| &tally.names));

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!   before the first iteration:  kept ── moved ──► used ── the checks, on the start ──► kept
-//!   each confirming run:         kept ── copied ─► used ── the checks, on the work ──► removed
+//!   each confirming run:         kept ── copied ─► next ── moved ──► used ── the checks, on the work ──► gone ──► removed
 //! ```
+//!
+//! What one run left is removed, and what the next one begins with is copied, while checks run: they can write only what is used.
 //!
 //! Code of an agent runs in every confirming run and can write what is used there, so that nothing of it is kept. What is used
 //! always lies at the same path, because builds remember paths. Cargo compares times and not contents: what changed since
@@ -22,9 +24,10 @@ use ralph_model::TreeHash;
 use ralph_workspace::{Placement, StopFlag};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
 
 use super::WorkspaceState;
-use super::place::remove_tree;
+use super::place::{on_builds, remove_tree};
 use crate::error::Error;
 use crate::home::Home;
 
@@ -47,6 +50,10 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 const KEPT: &str = "kept";
 const USED: &str = "used";
+/// A copy for the run that comes next.
+const NEXT: &str = "next";
+/// What the last run used.
+const GONE: &str = "gone";
 const RECORD: &str = "kept.json";
 
 /// What is kept, and what it was built from.
@@ -96,9 +103,10 @@ impl Builds {
         let folder = folder.join(place.name());
         Home::make_private(&folder)?;
         let Some(lock) = lock(&folder)? else { return Ok(None) };
-        remove_tree(&folder.join(USED))?;
         let record = read_record(&folder);
-        Ok(Some(Self { folder, place, lock: Arc::new(lock.into()), record }))
+        let builds = Self { folder, place, lock: Arc::new(lock.into()), record };
+        builds.clear()?;
+        Ok(Some(builds))
     }
 
     /// The folder that checks write.
@@ -131,27 +139,45 @@ impl Builds {
         Home::make_private(&used)
     }
 
-    /// Copies what is kept to where it is used, to be thrown away.
-    pub(super) fn copy_in(&self, stop: &StopFlag) -> Result<(), Error> {
-        let (kept, used) = (self.folder.join(KEPT), self.used());
-        Home::make_private(&used)?;
+    /// Removes what a run used, and copies what is kept for the next one, to be thrown away as well.
+    pub(super) fn prepare(&self, stop: &StopFlag) -> Result<(), Error> {
+        let (kept, next) = (self.folder.join(KEPT), self.folder.join(NEXT));
+        remove_tree(&self.folder.join(GONE))?;
+        Home::make_private(&next)?;
         if self.is_empty() {
             return Ok(());
         }
-        if let Err(error) = copy(&kept, &used, stop) {
+        if let Err(error) = copy(&kept, &next, stop) {
             if stop.is_requested() {
                 // The next one that takes them removes what is there.
                 return Err(ralph_workspace::Error::Stopped.into());
             }
             tracing::warn!(%error, "what is kept of earlier builds could not be copied");
-            remove_tree(&used)?;
-            return Home::make_private(&used);
+            remove_tree(&next)?;
+            return Home::make_private(&next);
         }
         Ok(())
     }
 
+    /// Puts what was prepared where it is used, in place of what the last run left.
+    pub(super) fn enter(&self) -> Result<(), Error> {
+        let (next, used, gone) = (self.folder.join(NEXT), self.used(), self.folder.join(GONE));
+        remove_tree(&gone)?;
+        if let Err(error) = fs::rename(&used, &gone)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(Error::file(&used)(error));
+        }
+        fs::rename(&next, &used).map_err(Error::file(&next))
+    }
+
+    /// Removes what confirming runs left.
+    pub(super) fn clear(&self) -> Result<(), Error> {
+        [USED, GONE, NEXT].iter().try_for_each(|left| remove_tree(&self.folder.join(left)))
+    }
+
     /// Keeps what the checks of the start built.
-    pub(super) fn keep(self, root: &Path, trees: [TreeHash; 2]) -> Result<(), Error> {
+    pub(super) fn keep(&self, root: &Path, trees: [TreeHash; 2]) -> Result<(), Error> {
         let (kept, used) = (self.folder.join(KEPT), self.used());
         let bytes = disk_size(&used);
         let is_too_large = bytes > MAX_ONE;
@@ -200,6 +226,50 @@ impl Builds {
         }
         let paths: Vec<String> = paths.into_iter().collect();
         Ok(workspace.renew(&paths, record.at)?)
+    }
+}
+
+/// What the confirming runs of one verdict begin with, one after the other; nothing where another loop uses it.
+pub(super) struct Supply {
+    builds: Option<Arc<Builds>>,
+    stop: StopFlag,
+    /// The copy for the run that comes next.
+    copying: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl Supply {
+    pub(super) const fn new(builds: Option<Arc<Builds>>, stop: StopFlag) -> Self {
+        Self { builds, stop, copying: None }
+    }
+
+    /// Begins to copy for the run that comes next, while something else happens.
+    pub(super) fn copy_ahead(&mut self) {
+        if let (Some(builds), None) = (&self.builds, &self.copying) {
+            let (builds, stop) = (Arc::clone(builds), self.stop.clone());
+            self.copying = Some(tokio::task::spawn_blocking(move || builds.prepare(&stop)));
+        }
+    }
+
+    /// The builds for a run that is about to begin.
+    pub(super) async fn take(&mut self) -> Result<Option<Arc<Builds>>, Error> {
+        self.copy_ahead();
+        self.copied().await?;
+        let Some(builds) = self.builds.clone() else { return Ok(None) };
+        on_builds(move || builds.enter().map(|()| Some(builds))).await
+    }
+
+    /// Removes everything that the runs left.
+    pub(super) async fn close(mut self) -> Result<(), Error> {
+        let copied = self.copied().await;
+        if let Some(builds) = self.builds {
+            on_builds(move || builds.clear()).await?;
+        }
+        copied
+    }
+
+    async fn copied(&mut self) -> Result<(), Error> {
+        let Some(copying) = self.copying.take() else { return Ok(()) };
+        copying.await.map_err(|_| Error::Vanished("the builds of confirming runs"))?
     }
 }
 

@@ -27,7 +27,8 @@ fn what_a_confirming_run_writes_is_not_there_in_the_next() {
     for _ in 0..2 {
         let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
         assert!(Builds::take(&workspace, Place::Workspace).unwrap().is_none(), "two at a time");
-        builds.copy_in(&StopFlag::default()).unwrap();
+        builds.prepare(&StopFlag::default()).unwrap();
+        builds.enter().unwrap();
         let object = builds.used().join("cargo/object");
         assert_eq!(fs::read_to_string(&object).unwrap(), "start");
         assert_eq!(fs::metadata(&object).unwrap().modified().unwrap(), modified, "builds compare times");
@@ -51,19 +52,42 @@ fn a_copy_is_stopped_between_two_files_and_in_the_middle_of_one() {
     let stop = StopFlag::default();
     stop.request();
     let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
-    let stopped = builds.copy_in(&stop);
+    let stopped = builds.prepare(&stop);
     assert!(matches!(stopped, Err(Error::Workspace(ralph_workspace::Error::Stopped))), "{stopped:?}");
-    assert!(!builds.used().join("cargo").exists());
+    assert!(!builds.folder.join(NEXT).join("cargo").exists());
     drop(builds);
     // What is kept is still whole.
     let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
-    builds.copy_in(&StopFlag::default()).unwrap();
+    builds.prepare(&StopFlag::default()).unwrap();
+    builds.enter().unwrap();
     assert_eq!(fs::read_to_string(builds.used().join("cargo/object")).unwrap(), "start");
 
     let (large, copied) = (home.path().join("large"), home.path().join("copied"));
     File::create(&large).unwrap().set_len(PIECE + 1).unwrap();
     copy_file(&large, &copied, &stop).unwrap_err();
     assert_eq!(fs::metadata(&copied).unwrap().len(), PIECE);
+}
+
+#[test]
+fn the_next_run_begins_with_what_was_prepared_while_the_last_one_wrote() {
+    let home = tempfile::tempdir().unwrap();
+    let workspace = home.path().join("builds/one");
+    kept(&workspace, "start");
+    let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
+    builds.prepare(&StopFlag::default()).unwrap();
+    for _ in 0..3 {
+        builds.enter().unwrap();
+        let object = builds.used().join("cargo/object");
+        assert_eq!(fs::read_to_string(&object).unwrap(), "start");
+        fs::write(&object, "poison").unwrap();
+        builds.prepare(&StopFlag::default()).unwrap();
+        // Whoever can write only what is used reaches neither of the others.
+        fs::write(&object, "late").unwrap();
+        assert!(!builds.folder.join(GONE).exists());
+    }
+    builds.clear().unwrap();
+    let left: BTreeSet<_> = fs::read_dir(&builds.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, BTreeSet::from(["kept".into(), "kept.json".into(), "lock".into()]));
 }
 
 #[test]

@@ -86,7 +86,8 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
         let caches = if self.config.tripwire { Caches::Start } else { Caches::Warm };
-        let mut env = self.check_env(&tree, Vec::new(), caches, stop.clone()).await?;
+        let builds = if caches == Caches::Start { self.take_builds(caches).await? } else { None };
+        let mut env = self.check_env(&tree, Vec::new(), caches, builds, stop.clone()).await?;
         if let Some(failed) = &env.failed_setup {
             return Err(self.set_up_failed(failed));
         }
@@ -155,7 +156,7 @@ impl Context {
         let mut looked = self.look_at(start.now.clone()).await?;
         let entries: Vec<(String, Placement)> =
             looked.entries.iter().map(|(path, placement)| (path.clone(), placement.clone())).collect();
-        let env = self.check_env(&start.now, entries, Caches::Warm, stop.clone()).await?;
+        let env = self.check_env(&start.now, entries, Caches::Warm, None, stop.clone()).await?;
         // Whatever happens meanwhile, the agent's own files come back.
         let ran = self.run_on(&env, prefix, start, evidence, before, stop).await;
         let during = self.leave(env).await?;

@@ -42,7 +42,7 @@ pub(super) struct CheckEnv {
     writable: Vec<PathBuf>,
     swapped: Vec<(String, Placement)>,
     /// Builds that are used, and whether they are kept.
-    builds: Option<(Builds, Caches)>,
+    builds: Option<(Arc<Builds>, Caches)>,
     temporary: Option<tempfile::TempDir>,
     /// What the folder of isolated checks holds.
     pub(super) synced: Option<TreeHash>,
@@ -80,18 +80,18 @@ const PYCACHE: &str = "pycache";
 const COLD_FACTOR: u64 = 3;
 
 impl Context {
-    /// Makes a place ready in which the work is `tree`, with these files as given.
+    /// Makes a place ready in which the work is `tree`, with these files as given, and with these builds, if there are any.
     pub(super) async fn check_env(
         &self,
         tree: &TreeHash,
         entries: Vec<(String, Placement)>,
         caches: Caches,
+        builds: Option<Arc<Builds>>,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<CheckEnv, Error> {
         let isolated = self.config.verify == Verify::Isolated;
         let scratch = self.folder.checks();
         let directory = if isolated { self.folder.checkout() } else { self.root.clone() };
-        let builds = if caches == Caches::Warm { None } else { self.take_builds(caches).await? };
         let (kept, caches) = match (&builds, caches) {
             (Some(builds), caches) => (builds.used(), caches),
             (None, Caches::Warm | Caches::Start) => (scratch.join("kept"), Caches::Warm),
@@ -183,22 +183,22 @@ impl Context {
     }
 
     /// Takes what builds begin with; none where another loop uses it, or where nothing can be kept.
-    async fn take_builds(&self, caches: Caches) -> Result<Option<Builds>, Error> {
+    pub(super) async fn take_builds(&self, caches: Caches) -> Result<Option<Arc<Builds>>, Error> {
         let origin = self.config.origin.as_ref().map(PathBuf::from);
         let is_apart = origin.is_some() || self.config.verify == Verify::Isolated;
         let place = if is_apart { builds::Place::Apart } else { builds::Place::Workspace };
         let folder = self.services.home.builds(origin.as_deref().unwrap_or(&self.root));
-        let stop = self.stop_flag().await?;
-        let taken = tokio::task::spawn_blocking(move || {
+        on_builds(move || {
             let Some(builds) = Builds::take(&folder, place)? else { return Ok(None) };
-            match caches {
-                Caches::Start if builds.is_too_large() => return Ok(None),
-                Caches::Start => builds.move_in()?,
-                Caches::Own | Caches::Warm => builds.copy_in(&stop)?,
+            if caches == Caches::Start {
+                if builds.is_too_large() {
+                    return Ok(None);
+                }
+                builds.move_in()?;
             }
-            Ok(Some(builds))
-        });
-        taken.await.map_err(|_| Error::Vanished("the builds of confirming runs"))?
+            Ok(Some(Arc::new(builds)))
+        })
+        .await
     }
 
     /// Keeps what the checks of the start built, for confirming runs.
@@ -206,15 +206,15 @@ impl Context {
         let Some((builds, _)) = env.builds.take() else { return Ok(()) };
         let (root, pycache) = (env.directory.clone(), self.folder.checks().join("kept").join(PYCACHE));
         let stop = self.stop_flag().await?;
-        let kept = tokio::task::spawn_blocking(move || {
+        on_builds(move || {
             let used = builds.used().join(PYCACHE);
             // Compiled modules of the interpreter itself: the next checks need them too.
             if used.is_dir() && fs::create_dir_all(&pycache).is_ok() {
                 let _ = builds::copy(&used, &pycache, &stop);
             }
             builds.keep(&root, trees)
-        });
-        kept.await.map_err(|_| Error::Vanished("the builds of confirming runs"))?
+        })
+        .await
     }
 
     /// Gives the workspace its own files back. What was put in place and is no longer what it was, was changed by the
@@ -233,6 +233,8 @@ impl Context {
             self.services.warn(format!("a temporary folder of the checks could not be removed: {}", error.chain()));
         }
         let removed = match env.builds.take() {
+            // Removed while the next checks run.
+            Some((_, Caches::Own)) => Ok(()),
             Some((builds, _)) => remove_folder(&builds.used()).await,
             None => remove_folder(&self.folder.checks().join("cold")).await,
         };
@@ -346,6 +348,13 @@ impl Context {
         let network = if self.config.allow_network { Network::Allowed } else { Network::Loopback };
         self.sandbox(None, &self.services.environment, writable, network)
     }
+}
+
+/// Does what takes its time on a thread for such things.
+pub(super) async fn on_builds<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("the builds of confirming runs"))?
 }
 
 async fn remove_folder(path: &Path) -> Result<(), Error> {

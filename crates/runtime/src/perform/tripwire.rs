@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 
 use ralph_engine::Event;
 use ralph_model::{
@@ -22,6 +23,7 @@ use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
 use tokio::sync::watch;
 
+use super::builds::{Builds, Supply};
 use super::place::Caches;
 use super::{Answer, Context, WorkspaceState};
 use crate::error::Error;
@@ -55,7 +57,12 @@ impl Context {
     ) -> Result<Answer, Error> {
         let prefix = format!("iteration-{iteration}-{attempt}-tripwire");
         let mut tried = Vec::new();
-        let (tripwire, moved) = self.confirm(prefix, &claimed, &mut tried, stop).await?;
+        let mut supply = Supply::new(self.take_builds(Caches::Own).await?, self.stop_flag().await?);
+        let confirmed = self.confirm(prefix, &claimed, &mut supply, &mut tried, stop).await;
+        if let Err(error) = supply.close().await {
+            self.services.warn(error.chain());
+        }
+        let (tripwire, moved) = confirmed?;
         Ok(Event::TripwireFinished { attempt, tripwire, moved, outputs: tried }.into())
     }
 
@@ -63,9 +70,14 @@ impl Context {
         &self,
         prefix: String,
         claimed: &Claimed,
+        supply: &mut Supply,
         tried: &mut Vec<OutputRef>,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<(Tripwire, Vec<String>), Error> {
+        if fallback(claimed.baseline.as_ref()) == Fallback::OriginalCode {
+            // There will be a run, whatever can be changed.
+            supply.copy_ahead();
+        }
         let looked = self.look_at(claimed.now.clone()).await?;
         let (now, mut entries) = (claimed.now.clone(), looked.entries);
         if !looked.allowed.iter().any(|path| is_code(path)) {
@@ -88,8 +100,12 @@ impl Context {
                 let mode = self.mode_of(claimed.now.clone(), &entries, &path).await?;
                 entries.insert(path, Placement::File { content, mode });
             }
+            let builds = supply.take().await?;
+            if plan.needs_more() {
+                supply.copy_ahead();
+            }
             let (outcomes, moving) =
-                self.try_with(format!("{prefix}-changed-{run}"), claimed, entries, stop.clone()).await?;
+                self.try_with(format!("{prefix}-changed-{run}"), claimed, entries, builds, stop.clone()).await?;
             tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
             moved.extend(moving);
             if let Some(ended) = stopped(&outcomes).or_else(|| timed_out(&outcomes)) {
@@ -113,7 +129,8 @@ impl Context {
                 let mode = self.mode_of(claimed.now.clone(), &entries, &path).await?;
                 start.insert(path, Placement::File { content, mode });
             }
-            let (outcomes, moving) = self.try_with(format!("{prefix}-start"), claimed, start, stop.clone()).await?;
+            let (outcomes, moving) =
+                self.try_with(format!("{prefix}-start"), claimed, start, supply.take().await?, stop.clone()).await?;
             tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
             moved.extend(moving);
             plan.note_start(&outcomes);
@@ -129,7 +146,8 @@ impl Context {
         // The tree of the start, in place of the work: there they failed, and there they have to fail again.
         let now = claimed.now.clone();
         let start = self.with_workspace(move |ground| ground.start_in_place_of(&now)).await?;
-        let (outcomes, moved) = self.try_with(format!("{prefix}-baseline"), claimed, start, stop).await?;
+        let (outcomes, moved) =
+            self.try_with(format!("{prefix}-baseline"), claimed, start, supply.take().await?, stop).await?;
         tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
         Ok((judge_original(&outcomes), moved))
     }
@@ -155,9 +173,11 @@ impl Context {
         prefix: String,
         claimed: &Claimed,
         entries: BTreeMap<String, Placement>,
+        builds: Option<Arc<Builds>>,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<(Vec<CheckOutcome>, Vec<String>), Error> {
-        let mut env = self.check_env(&claimed.now, entries.into_iter().collect(), Caches::Own, stop.clone()).await?;
+        let entries = entries.into_iter().collect();
+        let mut env = self.check_env(&claimed.now, entries, Caches::Own, builds, stop.clone()).await?;
         if let Some(failed) = env.failed_setup.take() {
             self.leave(env).await?;
             return Err(self.set_up_failed(&failed));

@@ -259,6 +259,33 @@ fn a_javascript_project() {
 }
 
 #[test]
+fn libraries_of_tests_may_be_in_scopes() {
+    let little = Little::new(&[
+        ("package.json", r#"{"scripts": {"test": "mocha"}}"#),
+        (
+            "test/a.js",
+            "require('chai');\nrequire('@acme/matchers');\nrequire('@acme/data');\nrequire('@other/http');\n",
+        ),
+    ])
+    .ignored(
+        &["chai", "@acme/matchers", "@acme/data", "@other/http"]
+            .map(|name| format!("node_modules/{name}/a.js"))
+            .each_ref()
+            .map(String::as_str),
+    );
+    little.expect(
+        "npm test",
+        "node_modules/chai/a.js Installed
+         node_modules/@acme/matchers/a.js Installed
+         node_modules/@acme/data/b.js Installed
+         node_modules/@acme/else/a.js Packages
+         node_modules/@other/http Installed
+         test/node_modules/@acme/data/a.js Absent
+         test/node_modules/@other/data/a.js -",
+    );
+}
+
+#[test]
 fn vitest_reads_the_configuration_of_vite() {
     let little = Little::new(&[("package.json", r#"{"scripts": {"test": "vitest run"}}"#)]);
     little.expect("pnpm test", "vite.config.ts Steering\nvitest.workspace.json Steering");

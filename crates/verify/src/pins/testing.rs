@@ -74,7 +74,13 @@ impl Little {
 
     pub(crate) fn ask(&self, commands: &[&str]) -> Answer {
         let commands: Vec<String> = commands.iter().map(|command| (*command).to_owned()).collect();
-        pins(&self.question(&commands))
+        let answer = pins(&self.question(&commands));
+        // The workspace reads a glob folder by folder.
+        let is_split =
+            |glob: &str| glob.split('{').skip(1).any(|it| it.split('}').next().is_some_and(|it| it.contains('/')));
+        let split: Vec<_> = answer.pins.iter().map(|pin| &pin.glob).filter(|glob| is_split(glob)).collect();
+        assert_eq!(split, Vec::<&String>::new(), "alternatives of a glob have a slash in them");
+        answer
     }
 
     pub(crate) fn question<'a>(&'a self, commands: &'a [String]) -> Question<'a> {

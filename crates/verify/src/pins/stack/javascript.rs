@@ -168,8 +168,10 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
         names.sort_unstable();
         names.dedup();
         let why = "would shadow the installed runner";
-        pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}/**", any_of(&names)));
-        pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}", any_of(&names)));
+        for glob in by_scope(&names) {
+            pin(&mut layers.installed, Absent, why, format!("**/node_modules/{glob}/**"));
+            pin(&mut layers.installed, Absent, why, format!("**/node_modules/{glob}"));
+        }
     }
     let mut words: Vec<&str> = known.iter().flat_map(|(words, _)| words.iter().copied()).collect();
     words.extend(project.starts.iter().map(Simple::program).filter(|program| !program.is_empty()));
@@ -187,9 +189,11 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
         }
         if here.iter().any(|name| !name.contains('*')) {
             let why = "installed runner or library of JavaScript tests";
-            pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{}/**", any_of(&here))));
-            // A link, as pnpm makes them.
-            pin(&mut layers.installed, Installed, why, path::below(&place, &any_of(&here)));
+            for glob in by_scope(&here) {
+                pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{glob}/**")));
+                // A link, as pnpm makes them.
+                pin(&mut layers.installed, Installed, why, path::below(&place, &glob));
+            }
         }
     }
     for place in bins {
@@ -198,6 +202,16 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
             pin(&mut layers.installed, Absent, "would shadow a program of the checks", glob);
         }
     }
+}
+
+/// Globs for packages, one for each scope: alternatives of a glob have no slash in them.
+fn by_scope<T: AsRef<str>>(names: &[T]) -> Vec<String> {
+    let mut scopes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for name in names.iter().map(AsRef::as_ref) {
+        let (scope, package) = name.find('/').map_or(("", name), |at| name.split_at(at + 1));
+        scopes.entry(scope).or_default().push(package);
+    }
+    scopes.iter().map(|(scope, packages)| format!("{scope}{}", any_of(packages))).collect()
 }
 
 fn is_test(file: &str) -> bool {
