@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 use tokio::io::Interest;
@@ -36,8 +36,8 @@ const FORK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The same for its first one: the program may have to be read from a slow disk.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many milliseconds the end of a launcher is waited for.
-const MAX_WAITS: u32 = 20;
+/// How long the end of a launcher that was killed is waited for.
+const END_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// The whole life of a launcher. The processes that it forks go on in `reap`, with the socket of their run.
 pub(crate) fn serve(socket: StdUnixStream, reap: fn(StdUnixStream) -> io::Result<()>) -> io::Result<()> {
@@ -116,6 +116,13 @@ impl Launchers {
             }
             tracing::warn!(%error, "the launcher is gone; starting another");
             lost = Some(launcher);
+        }
+    }
+
+    /// Starts the launcher, so that the first run does not wait for it. Where it cannot be started the first run says why.
+    pub(crate) fn prepare(&self) {
+        if let Err(error) = self.launcher(None) {
+            tracing::debug!(%error, "the launcher could not be started early");
         }
     }
 
@@ -205,13 +212,12 @@ impl Drop for Launcher {
     fn drop(&mut self) {
         let Some(child) = self.child.get_mut().unwrap_or_else(PoisonError::into_inner) else { return };
         let _ = child.start_kill();
-        for _ in 0..MAX_WAITS {
-            if !matches!(child.try_wait(), Ok(None)) {
-                return;
-            }
+        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(Ok(handle)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
             // What lasts longer is left to the runtime.
-            std::thread::sleep(Duration::from_millis(1));
+            let _ = retry_on_intr(|| poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&END_TIMEOUT)));
         }
+        let _ = child.try_wait();
     }
 }
 

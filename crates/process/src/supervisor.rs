@@ -43,6 +43,11 @@ impl Supervisor {
         Self { launchers: Arc::new(Launchers::new(reaper)), redactor }
     }
 
+    /// Starts the process that the first run would start, side by side with what the caller does before that run.
+    pub fn prepare(&self) {
+        self.launchers.prepare();
+    }
+
     /// Its redactor, for callers that decode an output before they use it.
     pub fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor

@@ -208,7 +208,7 @@ fn warn_of_unwatched(context: &Context) {
 }
 
 /// Whether anything is run to judge the work.
-fn has_commands(config: &LoopConfig) -> bool {
+pub(crate) fn has_commands(config: &LoopConfig) -> bool {
     !config.verification_commands.is_empty()
         || config.expects.iter().any(|expectation| matches!(expectation, Expectation::Command(_)))
 }

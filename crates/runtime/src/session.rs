@@ -24,7 +24,7 @@ use crate::drive::{Driver, Pause};
 use crate::error::Error;
 use crate::home::Home;
 use crate::known::KnownLoop;
-use crate::open::{Found, Look, Opened, Reopened, begin_as, go_on};
+use crate::open::{Found, Look, Opened, Reopened, begin_as, go_on, has_commands};
 use crate::perform::{SessionPass, Task, Turn, WorkspaceState};
 use crate::project;
 use crate::services::{Services, UserGit};
@@ -242,6 +242,9 @@ pub async fn continue_session(
     report: TurnReport,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
+    if has_commands(known.config()) {
+        services.supervisor.prepare();
+    }
     let found = Found::find(services, record.loop_id, None, Some(known), stops.flag()).await?;
     if found.run.outcome().is_some() && found.is_certified().await? {
         SessionRecord::remove(&found.services.home, &record.workspace, record.loop_id);

@@ -55,6 +55,20 @@ async fn one_launcher_serves_runs_side_by_side() {
 }
 
 #[tokio::test]
+async fn a_launcher_that_was_started_early_forks_the_first_reaper_and_ends_with_its_supervisor() {
+    let lab = Lab::new();
+    lab.supervisor.prepare();
+    let own = std::process::id();
+    let threads = fs::read_dir(format!("/proc/{own}/task")).unwrap();
+    let children = threads.filter_map(|thread| fs::read_to_string(thread.unwrap().path().join("children")).ok());
+    let early: Vec<i32> = children.flat_map(|children| numbers(&children)).collect();
+    let launcher = numbers(&lab.run(ANCESTORS).await.stdout)[1];
+    assert!(early.contains(&launcher), "{launcher} is none of {early:?}");
+    drop(lab);
+    assert!(!is_alive(launcher));
+}
+
+#[tokio::test]
 async fn a_reaper_has_nothing_of_other_runs() {
     let lab = Lab::new();
     let (_sender, stop) = watch::channel(None);
