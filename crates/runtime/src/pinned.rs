@@ -378,7 +378,6 @@ impl Pinned {
         for change in workspace.changes(&self.start, tree)? {
             let is_candidate = change.kind == ChangeKind::Added
                 && expected::is_named_alike(path, &change.path)
-                && change.path.split('/').next() == path.split('/').next()
                 && is_frozen(&change.path);
             let keeps_all = |now: Vec<u8>| now == before || additions::refused_addition(path, &before, &now).is_none();
             if is_candidate && workspace.file_at(tree, &change.path)?.is_some_and(keeps_all) {

@@ -125,9 +125,12 @@ pub fn renamed(old: &str, new: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// Whether a file has the name of another, or one that says in the same way that it holds tests: `test_a.py` and `test_b.py`.
+/// Whether a file lies below the same folder of the workspace as another, and has its name or one that says in the same way that it
+/// holds tests: `test_a.py` and `test_b.py`.
 #[must_use]
 pub fn is_named_alike(old: &str, new: &str) -> bool {
+    let top = |path: &str| path.split_once('/').map_or(String::new(), |(top, _)| top.to_owned());
+    let is_near = top(old) == top(new);
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let (old, new) = (name(old), name(new));
     let ending = |name: &str| name.split_once('.').map_or(String::new(), |(_, ending)| ending.to_owned());
@@ -137,7 +140,7 @@ pub fn is_named_alike(old: &str, new: &str) -> bool {
     };
     let says_so =
         affixes(&old) != (false, false) || ["test.", "spec."].iter().any(|word| ending(&old).starts_with(word));
-    old == new || (says_so && affixes(&old) == affixes(&new) && ending(&old) == ending(&new))
+    is_near && (old == new || (says_so && affixes(&old) == affixes(&new) && ending(&old) == ending(&new)))
 }
 
 /// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.

@@ -85,6 +85,9 @@ fn a_file_is_named_alike_where_it_says_in_the_same_way_that_it_holds_tests() {
     for (old, new, expected) in [
         ("tests/test_a.py", "tests/unit/test_b.py", true),
         ("tests/a_test.go", "tests/b_test.go", true),
+        ("a_test.go", "b_test.go", true),
+        ("a_test.go", "deep/a_test.go", false),
+        ("tests/test_a.py", "other/test_a.py", false),
         ("src/a.test.ts", "src/b/c.test.ts", true),
         ("tests/helpers.py", "tests/deep/helpers.py", true),
         ("tests/helpers.py", "tests/other.py", false),

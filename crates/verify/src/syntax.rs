@@ -511,11 +511,17 @@ impl<'a> Source<'a> {
                 || matches!(kind, "name" | "constant" | "instance_variable" | "variable_name"))
     }
 
-    /// The name of a test, without quotes.
+    /// The name of a test as a runner prints it: without the quotes around it, and without what escapes those inside.
     pub(crate) fn unquoted(&self, at: usize) -> String {
-        let text = self.raw(at);
-        let inner = text.trim_start_matches(['"', '\'', '`', ':']).trim_end_matches(['"', '\'', '`']);
-        inner.to_owned()
+        let mut inner = self.raw(at).trim_start_matches(':');
+        let quote = inner.chars().next().filter(|first| ['"', '\'', '`'].contains(first));
+        // Python and Java have three of them.
+        while let Some(less) = quote.and_then(|quote| inner.strip_prefix(quote)?.strip_suffix(quote)) {
+            inner = less;
+        }
+        ['"', '\'', '`']
+            .iter()
+            .fold(inner.to_owned(), |name, quote| name.replace(&format!("\\{quote}"), &quote.to_string()))
     }
 
     /// Tests, with their names, in the order of the file.

@@ -39,3 +39,19 @@ fn what_cannot_be_parsed_is_unknown() {
     let closed = format!("{}{}", "a(".repeat(20_000), ")".repeat(20_000));
     assert!(Source::parse("a.js", &closed).is_none());
 }
+
+#[test]
+fn names_of_tests_are_those_that_runners_print() {
+    for (title, name) in [
+        (r#"'adds'"#, "adds"),
+        (r#"'starts with "."'"#, r#"starts with ".""#),
+        (r#""`a` and 'b'""#, "`a` and 'b'"),
+        (r#"'"a"'"#, r#""a""#),
+        (r"'does not add what isn\'t there'", "does not add what isn't there"),
+        ("`adds`", "adds"),
+    ] {
+        let text = format!("it({title}, () => {{ expect(1).toBe(1); }});\n");
+        let source = Source::parse("a.test.js", &text).unwrap();
+        assert_eq!(source.tests().into_iter().map(|(_, name)| name).collect::<Vec<_>>(), [name]);
+    }
+}
