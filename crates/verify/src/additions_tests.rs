@@ -853,20 +853,3 @@ fn small_additions_are_welcome_and_what_looks_like_them_is_not() {
         assert!(refused_addition(path, before.as_bytes(), now.as_bytes()).is_some(), "{path}: {new}");
     }
 }
-
-#[test]
-fn probe_ava() {
-    let body = "import test from 'ava';\nimport camelCase from './index.js';\n\ntest('camelCase', t => {\n\tt.is(camelCase('foo'), 'foo');\n});\n";
-    let more = "\ntest('one more', t => {\n\tt.is(camelCase('x-y'), 'xY');\n});\n";
-    for mid in [
-        "",
-        "/* eslint-enable no-extend-native */\n",
-        "const f = fn => {\n\tconst g = () => {\n\t\tthrow new Error('no');\n\t};\n\ttry {\n\t\tfn();\n\t} finally {\n\t\tg();\n\t}\n};\n",
-        "test('x', t => {\n\tt.throws(() => {\n\t\tcamelCase(1);\n\t}, {\n\t\tmessage: /Expected/,\n\t});\n});\n",
-        "/* eslint-disable no-extend-native */\nconst a = 1;\n/* eslint-enable no-extend-native */\n",
-    ] {
-        let before = format!("{body}{mid}");
-        let now = format!("{before}{more}");
-        println!("{:?} -> {:?}", mid, refused_addition("test.js", before.as_bytes(), now.as_bytes()));
-    }
-}
