@@ -9,6 +9,7 @@ pub use rules::{ConfigError, ValidLoopConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::is_default;
 use crate::{AgentSpec, Expectation, Grade, Millis, Money};
 pub use access::Access;
 pub use choices::{
@@ -22,7 +23,8 @@ pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
 pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "migrations/**", ".env", ".env.*"];
 
 /// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// The default could not start: `LoopConfig::new` has the usual settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopConfig {
     /// The user's request, byte for byte.
@@ -100,7 +102,7 @@ pub struct LoopConfig {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
     /// Where the cost of agents is counted.
-    #[serde(default, skip_serializing_if = "MeterMode::is_stream")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub meter: MeterMode,
     /// Requests and answers of agents are recorded, redacted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -153,7 +155,7 @@ pub struct LoopConfig {
     #[serde(default)]
     pub allow_network: bool,
     /// What agents can reach.
-    #[serde(default, skip_serializing_if = "AgentNetwork::is_full")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub agent_network: AgentNetwork,
     /// Hosts that agents reach besides their model services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -221,16 +223,7 @@ impl LoopConfig {
             objective,
             max_iterations,
             max_cost,
-            max_tokens: None,
-            max_window: None,
             completion_promise: DEFAULT_PROMISE.to_owned(),
-            promise_is_explicit: false,
-            verification_commands: Vec::new(),
-            expects: Vec::new(),
-            junit: Vec::new(),
-            skill: None,
-            task_type: None,
-            deep_debug: None,
             stall_threshold: 5,
             same_error_threshold: 5,
             context_injection: true,
@@ -238,42 +231,16 @@ impl LoopConfig {
             iteration_timeout: Millis::minutes(30),
             verification_timeout: Millis::minutes(10),
             idle_timeout: Some(Millis::minutes(10)),
-            max_duration: None,
             prohibited_paths: DEFAULT_PROHIBITED.map(str::to_owned).to_vec(),
-            protected_paths: Vec::new(),
-            allowed_test_changes: Vec::new(),
             agent,
-            more_agents: Vec::new(),
-            turns: Turns::default(),
-            failover: Vec::new(),
-            cost_after_run: false,
-            meter: MeterMode::default(),
-            record_requests: false,
             backoff: usual_backoff(),
             max_wait: usual_max_wait(),
-            race: None,
             workspace,
-            origin: None,
-            isolation: Isolation::default(),
-            verify: Verify::default(),
-            setup: Vec::new(),
-            retries: 0,
             tripwire: true,
-            require: None,
             sandbox: Sandboxing::On,
-            writable: Vec::new(),
-            hide: Vec::new(),
-            allow_read: Vec::new(),
-            allow_network: false,
-            agent_network: AgentNetwork::default(),
-            allow_hosts: Vec::new(),
-            on_blocked: OnBlocked::default(),
-            keep: Keep::default(),
-            ratchet: false,
-            commit: false,
-            env: Vec::new(),
             log_limit: 64 * 1024 * 1024,
             max_file_size: usual_max_file_size(),
+            ..Self::default()
         }
     }
 
