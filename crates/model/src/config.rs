@@ -9,7 +9,6 @@ pub use rules::{ConfigError, ValidLoopConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::named::is_default;
 use crate::{AgentSpec, Expectation, Grade, Millis, Money};
 pub use access::Access;
 pub use choices::{
@@ -101,12 +100,8 @@ pub struct LoopConfig {
     /// Agents may report their cost only after a run: the limit on it is checked between runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
-    /// Where the cost of agents is counted.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub meter: MeterMode,
-    /// Requests and answers of agents are recorded, redacted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub record_requests: bool,
+    #[serde(flatten)]
+    pub access: Access,
     /// How long to wait for a service that refuses and does not say how long: the first time; twice as long each time after.
     #[serde(default = "usual_backoff")]
     pub backoff: Millis,
@@ -145,22 +140,9 @@ pub struct LoopConfig {
     /// Paths that they may write besides the usual ones, absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<String>,
-    /// Paths that they may not read besides the usual ones, absolute.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hide: Vec<String>,
-    /// Paths that they may read although they are usually hidden, absolute.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allow_read: Vec<String>,
     /// Checks may use the network.
     #[serde(default)]
     pub allow_network: bool,
-    /// What agents can reach.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub agent_network: AgentNetwork,
-    /// Hosts that agents reach besides their model services.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<String>")]
-    pub allow_hosts: Vec<HostRule>,
     /// What an agent's `<blocked>` does.
     #[serde(default)]
     pub on_blocked: OnBlocked,
