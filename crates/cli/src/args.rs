@@ -8,7 +8,6 @@ mod crew;
 mod history;
 mod install;
 mod layer;
-mod mcp;
 mod run;
 mod server;
 mod session;
@@ -19,22 +18,20 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use access::AccessArgs;
 pub(crate) use activation::DoArgs;
-pub(crate) use crew::{ApproveWord, CrewArgs};
+pub(crate) use crew::CrewArgs;
 pub(crate) use history::{
-    AttachArgs, DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord,
-    StopArgs, TellArgs, VerifyRunArgs, loop_and_iteration,
+    AttachArgs, DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StopArgs,
+    TellArgs, VerifyRunArgs, loop_and_iteration,
 };
-pub(crate) use install::{ClientWord, InstallArgs, ScopeWord};
-pub(crate) use mcp::McpArgs;
+pub(crate) use install::InstallArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use server::{
     ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
-    TypeWord, WorkerArgs,
+    WorkerArgs,
 };
-pub(crate) use session::{HookArgs, SessionAction, SessionArgs, SessionStartArgs};
+pub(crate) use session::{SessionAction, SessionArgs, SessionStartArgs};
 pub(crate) use setup::{
-    AgentsArgs, CompletionsArgs, CompletionsTarget, ConfigArgs, DemoArgs, DoctorArgs, InitArgs, PruneArgs, TrustAction,
-    TrustArgs,
+    AgentsArgs, CompletionsArgs, CompletionsTarget, ConfigArgs, DemoArgs, DoctorArgs, InitArgs, PruneArgs, TrustArgs,
 };
 
 pub(crate) use skills::{SkillsAction, SkillsArgs, SkillsNewArgs};
@@ -107,7 +104,12 @@ pub(crate) enum Command {
     /// Run a loop in your own Claude Code session, which `ralph hook` verifies whenever the agent stops
     Session(SessionArgs),
     /// Answer a hook of Claude Code: reads the event on standard input
-    Hook(HookArgs),
+    #[command(after_help = "Example, as a hook for Stop, PreCompact, SessionStart and PreToolUse:
+  ralph hook
+
+It never fails: whatever goes wrong is a message, with exit code 0. Where no
+loop lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
+    Hook,
     /// Summarise finished loops: completion rate, cost, stalls
     Report(ReportArgs),
     /// Check a loop's journal offline and show what its verdict depends on
@@ -144,7 +146,12 @@ pub(crate) enum Command {
     /// An agent starts this program itself. Loops work in the current folder with your configuration; what a repository's ralph.toml
     /// needs approval for is refused until `ralph trust` approved it. The tools for tasks need a server: --server and --token, or
     /// RALPH_SERVER and RALPH_TOKEN.
-    Mcp(McpArgs),
+    #[command(after_help = "Examples:
+  claude mcp add ralph -- ralph mcp
+  codex mcp add ralph -- ralph mcp
+  gemini mcp add ralph ralph mcp
+  ralph mcp --server http://127.0.0.1:3013")]
+    Mcp(ConnectionArgs),
     /// Add Ralph to a coding agent: the command /ralph, hooks and the MCP server
     ///
     /// Shows what would change in its settings and asks first. Comments and order stay. What cannot be changed safely is refused.

@@ -169,14 +169,15 @@ fn a_rewind_goes_to_an_iteration_the_start_or_back() {
 fn trust_does_one_thing_at_a_time() {
     let parse = |args: &[&str]| {
         Cli::try_parse_from(["ralph", "trust"].into_iter().chain(args.iter().copied())).map(|args| match args.command {
-            Command::Trust(trust) => trust.action(),
+            Command::Trust(trust) => (trust.revoke, trust.list, trust.yes),
             other => panic!("parsed as {other:?}"),
         })
     };
-    assert_eq!(parse(&[]).unwrap(), TrustAction::Ask);
-    assert_eq!(parse(&["d", "--yes"]).unwrap(), TrustAction::Approve);
-    assert_eq!(parse(&["--list", "--json"]).unwrap(), TrustAction::List);
-    assert_eq!(parse(&["--revoke", "ab"]).unwrap(), TrustAction::Revoke("ab".into()));
+    assert_eq!(parse(&[]).unwrap(), (None, false, false));
+    assert_eq!(parse(&["d", "--yes"]).unwrap(), (None, false, true));
+    assert_eq!(parse(&["--list", "--json"]).unwrap(), (None, true, false));
+    assert_eq!(parse(&["--revoke", "ab"]).unwrap(), (Some("ab".to_owned()), false, false));
+    assert!(parse(&["--revoke", "ab", "--yes"]).is_err());
     assert!(parse(&["--list", "--revoke", "ab"]).is_err());
     assert!(parse(&["--yes", "--list"]).is_err());
 }

@@ -6,9 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use ralph_host::{Host, HostInput, this_machine};
-use ralph_model::Timestamp;
+use ralph_model::{StopBy, Timestamp};
 use ralph_runtime::CrashPoint;
 use ralph_store::Machine;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Looks around once.
 pub(crate) fn host() -> anyhow::Result<Host> {
@@ -26,6 +27,29 @@ pub(crate) fn host() -> anyhow::Result<Host> {
 /// Whether somebody can be asked: both the question and the answer need a terminal.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// The signals by which a person or the system ends the program. From its making on they do not end it by themselves.
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        Ok(Self { interrupt, terminate, hang_up: signal(SignalKind::hangup())? })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) -> StopBy {
+        tokio::select! {
+            _ = self.interrupt.recv() => StopBy::Keyboard,
+            _ = self.terminate.recv() => StopBy::Signal,
+            _ = self.hang_up.recv() => StopBy::Signal,
+        }
+    }
 }
 
 /// An environment variable that holds text.

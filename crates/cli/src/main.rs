@@ -18,14 +18,13 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use ralph_config::trust::Asking;
 use ralph_model::{ConfigError, exit_code};
 
 use crate::args::{Cli, Command};
 use crate::commands::doctor;
 use crate::commands::install::Direction;
-use crate::input::{is_interactive, now};
-use crate::screen::{Screen, ask_at_terminal, example, told};
+use crate::input::now;
+use crate::screen::{Screen, asking, example, told};
 use crate::style::Look;
 use ralph_host::{GUARD, Host, REAPER};
 
@@ -158,9 +157,7 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
         Command::Session(args) => commands::session::run(args, around, screen).await,
         Command::VerifyRun(args) => commands::verify_run::run(args, around, screen).await,
         Command::Trust(args) => {
-            let mut ask = ask_at_terminal;
-            let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-            commands::trust::trust(&args, &around.dirs, &around.current, asking, now(), screen).await
+            commands::trust::trust(&args, &around.dirs, &around.current, asking(), now(), screen).await
         }
         Command::Skills(args) => commands::skills::run(args, around, screen).await,
         Command::Init(args) => {
@@ -176,7 +173,7 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
         Command::Install(args) => commands::install::run(&args, Direction::Install, around, screen),
         Command::Uninstall(args) => commands::install::run(&args, Direction::Uninstall, around, screen),
         Command::Demo(args) => commands::demo::run(args, around.clone(), screen).await,
-        Command::Report(_) | Command::Completions(_) | Command::Hook(_) => {
+        Command::Report(_) | Command::Completions(_) | Command::Hook => {
             unreachable!("these need no runtime and were answered above")
         }
     }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, Write};
 
 use clap::CommandFactory as _;
 use ralph_config::Spelling;
-use ralph_config::trust::Answer;
+use ralph_config::trust::{Answer, Asking};
 use ralph_model::ConfigError;
 use ralph_text::sanitize;
 use ratatui_core::text::{Line, Span};
@@ -16,6 +16,7 @@ use crate::style::{BAD, Look, PLAIN, TITLE, WARN};
 pub(crate) use ralph_view::{counted, dollars};
 
 use crate::args::Cli;
+use crate::input::is_interactive;
 
 /// The two outputs of a command.
 pub(crate) struct Screen<'a> {
@@ -165,6 +166,15 @@ pub(crate) fn ask_at_terminal(text: &str) -> io::Result<Answer> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(understood(&line))
+}
+
+/// Whom approvals are asked of: the person at the terminal, where there is one.
+pub(crate) fn asking() -> Asking<'static> {
+    match is_interactive() {
+        // A function takes no memory, so that nothing is leaked.
+        true => Asking::Person(Box::leak(Box::new(ask_at_terminal))),
+        false => Asking::Nobody,
+    }
 }
 
 fn understood(line: &str) -> Answer {

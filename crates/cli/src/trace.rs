@@ -39,7 +39,9 @@ pub(crate) fn filter(is_verbose: bool, wanted: Option<&OsStr>) -> Result<Option<
             Some((target, word)) => (Some(target.trim()), word.trim()),
             None => (None, part),
         };
-        let level = level(word).filter(|_| target != Some(""));
+        // The parser takes numbers and nothing at all for levels, too.
+        let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic());
+        let level = word.parse::<LevelFilter>().ok().filter(|_| is_word && target != Some(""));
         targets = match (target, level) {
             (Some(target), Some(level)) => targets.with_target(target, level),
             (None, Some(level)) => targets.with_default(level),
@@ -47,18 +49,6 @@ pub(crate) fn filter(is_verbose: bool, wanted: Option<&OsStr>) -> Result<Option<
         };
     }
     Ok(Some(targets))
-}
-
-fn level(word: &str) -> Option<LevelFilter> {
-    Some(match word.to_ascii_lowercase().as_str() {
-        "off" => LevelFilter::OFF,
-        "error" => LevelFilter::ERROR,
-        "warn" => LevelFilter::WARN,
-        "info" => LevelFilter::INFO,
-        "debug" => LevelFilter::DEBUG,
-        "trace" => LevelFilter::TRACE,
-        _ => return None,
-    })
 }
 
 fn wrong(part: &str) -> ConfigError {

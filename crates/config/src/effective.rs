@@ -93,7 +93,7 @@ fn default_of(key: Key) -> Option<Value> {
         Key::Isolation => serde_json::to_value(usual.isolation).ok(),
         Key::Keep => serde_json::to_value(usual.keep).ok(),
         Key::Verify => serde_json::to_value(usual.verify).ok(),
-        Key::AgentNetwork => serde_json::to_value(usual.agent_network).ok(),
+        Key::AgentNetwork => serde_json::to_value(usual.access.agent_network).ok(),
         Key::Sandbox => serde_json::to_value(usual.sandbox).ok(),
         Key::EscalateToDeepDebug
         | Key::Rotate

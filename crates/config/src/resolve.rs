@@ -201,13 +201,11 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
     let Agents { first, more, turns, failover } = agents?;
     let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
     let max_wait = if failover.is_empty() { usual.max_wait } else { MAX_WAIT_WITH_FAILOVER };
-    let access = from.access(inputs.home, inputs.current)?;
     let mut config = LoopConfig {
         more_agents: more,
         turns,
         cost_after_run: from.required(Key::CostAfterRun, |layer| layer.cost_after_run, usual.cost_after_run),
-        meter: access.meter,
-        record_requests: access.record_requests,
+        access: from.access(inputs.home, inputs.current)?,
         max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), max_wait),
         failover,
         max_tokens: from.optional(Key::MaxTokens, |layer| layer.max_tokens),
@@ -267,10 +265,6 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         require: from.optional(Key::Require, |layer| layer.require),
         sandbox: from.required(Key::Sandbox, |layer| layer.sandbox, usual.sandbox),
         writable: from.writable(inputs.home, inputs.current)?,
-        hide: access.hide,
-        allow_read: access.allow_read,
-        agent_network: access.agent_network,
-        allow_hosts: access.allow_hosts,
         allow_network: from.required(Key::AllowNetwork, |layer| layer.allow_network, usual.allow_network),
         isolation: from.required(Key::Isolation, |layer| layer.isolation, usual.isolation),
         on_blocked: from.required(Key::OnBlocked, |layer| layer.on_blocked, usual.on_blocked),

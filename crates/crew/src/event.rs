@@ -52,7 +52,6 @@ pub struct CrewConfig {
     pub approve: Approve,
     /// From how many tokens on a conversation is compacted.
     pub compact_at: u64,
-    /// The agents.
     pub agents: Vec<AgentFile>,
     /// The agent that the request goes to.
     pub root: String,
@@ -70,7 +69,6 @@ pub struct CrewConfig {
 }
 
 impl CrewConfig {
-    /// The agent of this name.
     pub fn agent(&self, name: &str) -> Option<&AgentFile> {
         self.agents.iter().find(|agent| agent.name == name)
     }
@@ -83,7 +81,6 @@ pub struct Base {
     /// Its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeHash>,
-    /// Its commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The folder of a worktree that the agent has for itself.
@@ -104,7 +101,6 @@ pub struct MovedCrew {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unmet {
-    /// What.
     pub what: String,
     /// Why it does not count as seen.
     pub why: String,
@@ -114,16 +110,10 @@ pub struct Unmet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "camelCase")]
 pub enum Decision {
-    /// Yes; for a question, the answer.
-    Approved {
-        /// What the person added.
-        comment: Option<String>,
-    },
+    /// Yes; the comment is the answer to a question, or what the person added.
+    Approved { comment: Option<String> },
     /// No.
-    Refused {
-        /// What the person added.
-        comment: Option<String>,
-    },
+    Refused { comment: Option<String> },
     /// No answer came in time.
     Expired,
 }
@@ -242,21 +232,14 @@ pub enum CrewEffect {
 pub enum CrewOutcome {
     /// It answered.
     Answered {
-        /// The answer.
         answer: String,
         /// What the self-check doubts.
         doubts: Vec<String>,
     },
     /// It was ended before.
-    Aborted {
-        /// Why.
-        cause: CrewAbort,
-    },
+    Aborted { cause: CrewAbort },
     /// It could not continue.
-    Failed {
-        /// Why.
-        cause: CrewError,
-    },
+    Failed { cause: CrewError },
 }
 
 /// Why a crew was ended.

@@ -35,6 +35,14 @@ pub struct DelegationRecord {
     observed: Vec<ToolEvidence>,
 }
 
+impl DelegationRecord {
+    /// What an agent is asked for, before anything came of it.
+    fn new(delegation: &Delegation, frame: Option<FrameId>) -> Self {
+        let (agent, objective) = (delegation.target.clone(), delegation.objective.clone());
+        Self { agent, objective, result: None, unmet: Vec::new(), frame, observed: Vec::new() }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
     Working,

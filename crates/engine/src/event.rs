@@ -48,7 +48,7 @@ pub(crate) const V5_REWINDS: u32 = 5;
 pub(crate) const V6_RATCHET_AT_END: u32 = 6;
 
 /// Where a loop began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartPoint {
     /// The workspace before anything ran.

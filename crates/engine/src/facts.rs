@@ -15,7 +15,7 @@ use crate::event::{
 };
 use crate::rank::Rank;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IterationRecord {
     pub iteration: Iteration,
     /// Which agent it was, with its model where one was asked for.
@@ -134,7 +134,7 @@ impl Progress {
 }
 
 /// Everything a loop remembers besides its phase.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// What it was started with; limits may have been raised since.
     pub config: LoopConfig,
@@ -203,36 +203,7 @@ impl Facts {
             missing.sort();
             progress.begin(&start.tree, missing);
         }
-        Self {
-            tree: start.tree.clone(),
-            config,
-            start,
-            started: at,
-            last: at,
-            active: Millis(0),
-            baseline: None,
-            iterations: Vec::new(),
-            spent: Money::ZERO,
-            day: DayBudget::default(),
-            attempt: Attempt(0),
-            progress,
-            alerts: BTreeSet::new(),
-            alerted: BTreeSet::new(),
-            stop: None,
-            escalated: false,
-            patch: None,
-            commit: None,
-            commit_problem: None,
-            kept: None,
-            pinned_patch: None,
-            wait: None,
-            waits: 0,
-            waited: Millis(0),
-            failovers: 0,
-            given_up: None,
-            tokens: 0,
-            hints: Vec::new(),
-        }
+        Self { tree: start.tree.clone(), config, start, started: at, last: at, progress, ..Self::default() }
     }
 
     pub(crate) const fn next_attempt(&mut self) -> Attempt {

@@ -72,8 +72,7 @@ impl Host {
     ) -> Result<OpenedCrew, Error> {
         let user = self.user_settings()?;
         let (config, models) = self.crew_config(&request, &user, asking, &edges).await?;
-        let services = self.crew_services(database, &user, Path::new(&config.workspace), &edges.tell)?;
-        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
+        let (services, parts) = self.crew_run(database, &models, &user, edges, &config)?;
         Ok(begin_crew(services, config, request.request, parts, stops).await?)
     }
 
@@ -96,8 +95,7 @@ impl Host {
             return Err(ConfigError::new("request", format!("another one than that of {}", id.short()), allowed).into());
         }
         let (config, models) = self.crew_config(&request, &user, Asking::Nobody, &edges).await?;
-        let services = self.crew_services(database, &user, Path::new(&config.workspace), &edges.tell)?;
-        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
+        let (services, parts) = self.crew_run(database, &models, &user, edges, &config)?;
         Ok(resume_crew(services, id, CrewLimits::default(), Some(config), parts, stops).await?)
     }
 
@@ -161,8 +159,7 @@ impl Host {
         let config = read_crew(&database.store, id).await?.config().clone();
         let mut names = config.models.iter().cloned();
         let models = Models::new(self, &user, [names.next(), names.next()])?;
-        let services = self.crew_services(database, &user, Path::new(&config.workspace), &edges.tell)?;
-        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
+        let (services, parts) = self.crew_run(database, &models, &user, edges, &config)?;
         Ok(resume_crew(services, id, limits, None, parts, stops).await?)
     }
 
@@ -198,15 +195,17 @@ impl Host {
         Ok(targets)
     }
 
-    fn crew_services(
+    /// What a crew runs with on this machine.
+    fn crew_run(
         &self,
         database: &Database,
+        models: &Models,
         user: &Layer,
-        root: &Path,
-        tell: &Tell,
-    ) -> Result<ralph_runtime::Services, Error> {
-        let settings = RunSettings::new(user, root)?;
-        let tell = Arc::clone(tell);
+        edges: CrewEdges,
+        config: &CrewConfig,
+    ) -> Result<(ralph_runtime::Services, CrewParts), Error> {
+        let settings = RunSettings::new(user, Path::new(&config.workspace))?;
+        let tell = Arc::clone(&edges.tell);
         let watcher = Arc::new(move |update: Update| {
             if let What::Progress { progress: Progress::Warning { text } } = update.what {
                 tell(StreamEvent::Warning { text });
@@ -218,18 +217,7 @@ impl Host {
         let home = self.user_home();
         let more = writable_paths(user.sandbox_writable.as_deref().unwrap_or_default(), &home, &home)?;
         services.writable.extend(preflight::existing(&more, &home)?.into_iter().map(PathBuf::from));
-        Ok(services)
-    }
-
-    fn crew_parts(
-        &self,
-        database: &Database,
-        models: &Models,
-        user: &Layer,
-        edges: CrewEdges,
-        config: &CrewConfig,
-    ) -> Result<CrewParts, Error> {
-        Ok(CrewParts {
+        let parts = CrewParts {
             board: database.board.clone(),
             ask: models.asking(),
             model_name: models.priced(),
@@ -240,7 +228,8 @@ impl Host {
             run_loop: edges.loops.then(|| self.run_loop(database.clone(), config)),
             push: edges.push,
             tell: edges.tell,
-        })
+        };
+        Ok((services, parts))
     }
 
     /// Whether a crew could ask a model here: the one that is named, or a usual one for which there is a key.

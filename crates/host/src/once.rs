@@ -51,7 +51,7 @@ impl Host {
         if resolved.config.sandbox == Sandboxing::Require && matches!(self.level().files, Files::Open { .. }) {
             return Err(ConfigError::new("sandbox", "this machine has none", "on, or off").into());
         }
-        if resolved.config.agent_network == AgentNetwork::Model {
+        if resolved.config.access.agent_network == AgentNetwork::Model {
             let problem = "without a loop nothing restricts the network of an agent";
             return Err(ConfigError::new("agent_network", problem, "@agent_network full").into());
         }
@@ -146,8 +146,8 @@ impl Host {
                 None => self.check_environment(&config.env),
             };
             hidden.extend(sandbox::hidden(who, &environment, |name| self.variable(name)));
-            hidden.extend(config.hide.iter().map(PathBuf::from));
-            hidden.retain(|path| !config.allow_read.iter().any(|allowed| path.starts_with(allowed)));
+            hidden.extend(config.access.hide.iter().map(PathBuf::from));
+            hidden.retain(|path| !config.access.allow_read.iter().any(|allowed| path.starts_with(allowed)));
         }
         let sandbox = Sandbox { writable, hidden, network, level };
         // As in a loop: where the state lies below something that is writable, it cannot be hidden.

@@ -55,7 +55,7 @@ pub(crate) fn check_agents(config: &LoopConfig, before: &[AgentSpec], host: &Hos
 }
 
 fn shows_cost(config: &LoopConfig, agent: &AgentSpec, host: &Host) -> bool {
-    is_counted(config.meter, &config.env, agent, host) || names_report(agent, Path::new(&config.workspace))
+    is_counted(config.access.meter, &config.env, agent, host) || names_report(agent, Path::new(&config.workspace))
 }
 
 /// Whether a command shows by itself that it reports its cost: its line, or a script on it, names the variable with the file for that.
@@ -85,13 +85,13 @@ pub(crate) fn spends_unseen(meter: MeterMode, env: &[String], agent: &AgentSpec,
 /// Agents without a login that can be seen, and those that no spent budget stops. They are started all the same: there are
 /// logins that cannot be seen from here, and the user permitted the others.
 pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
-    let mut warnings = sandbox_warnings(&config.access(), config.sandbox, host);
+    let mut warnings = sandbox_warnings(&config.access, config.sandbox, host);
     let mut warn = |caution: String| {
         if !warnings.contains(&caution) {
             warnings.push(caution);
         }
     };
-    for agent in config.agents().filter(|agent| spends_unseen(config.meter, &config.env, agent, host)) {
+    for agent in config.agents().filter(|agent| spends_unseen(config.access.meter, &config.env, agent, host)) {
         let name = &agent.name;
         warn(if agent.kind == AgentSpec::COMMAND {
             format!(
@@ -102,7 +102,7 @@ pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
             format!("{name} reports its cost only after a run: --max-cost is checked between runs")
         });
     }
-    for agent in config.agents().filter(|agent| config.meter == MeterMode::Auto && !agent.unmetered) {
+    for agent in config.agents().filter(|agent| config.access.meter == MeterMode::Auto && !agent.unmetered) {
         let is_ready = host.readiness(agent) == Readiness::Usable;
         if let (true, Route::Beside(why)) = (is_ready, route(agent, &host.once_environment(agent, &config.env))) {
             let name = &agent.name;
@@ -118,9 +118,9 @@ pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
 
 /// An agent that cannot go through the gateway reaches nothing in a network that has nothing else.
 fn refuse_unreachable_services(config: &LoopConfig, host: &Host) -> Result<(), Error> {
-    let access = config.access();
-    refuse_open_network(&access, config.sandbox, host)?;
-    match config.agents().find_map(|agent| unreachable_service(&access, agent, &config.env, host)) {
+    let access = &config.access;
+    refuse_open_network(access, config.sandbox, host)?;
+    match config.agents().find_map(|agent| unreachable_service(access, agent, &config.env, host)) {
         Some(why) => {
             let allowed = "an API key for the agent, or its service as @allow_host";
             Err(ConfigError::new("agent_network", format!("`model`: {why}"), allowed).into())

@@ -7,25 +7,11 @@ use std::path::{Path, PathBuf};
 
 use ralph_config::skills::{self, Found, Lookup};
 use ralph_config::trust::{Asking, Question};
-use ralph_config::{
-    Approval, FILE_NAME, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve,
-};
-use ralph_model::{ConfigError, Timestamp};
+use ralph_config::{Approval, FILE_NAME, Inputs, Layers, Repository, RepositoryFile, Resolved, resolve};
+use ralph_model::ConfigError;
 use ralph_store::StoreHandle;
 
-use crate::{Dirs, Error, RunRequest};
-
-/// What preparing a loop needs besides the request.
-pub(crate) struct Context<'a, 'b> {
-    pub(crate) dirs: &'a Dirs,
-    pub(crate) home: &'a Path,
-    pub(crate) current: &'a Path,
-    pub(crate) store: &'a StoreHandle,
-    pub(crate) asking: Asking<'b>,
-    pub(crate) now: Timestamp,
-    /// The agents that are found on this computer, in the user's order.
-    pub(crate) installed: &'a (dyn Fn(&Layer) -> Vec<String> + Sync),
-}
+use crate::{Error, Host, RunRequest};
 
 /// The folder to work in: the one that is given, or the project that the current folder belongs to.
 pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error> {
@@ -56,60 +42,86 @@ pub fn existing_folder(path: &Path) -> Result<PathBuf, Error> {
     if canonical.is_dir() { Ok(canonical) } else { Err(wrong(io::ErrorKind::NotADirectory.into())) }
 }
 
-/// Reads, asks and resolves. `workspace` comes from [`workspace`].
-///
-/// # Errors
-/// When the configuration is wrong or not approved; nothing was started.
-pub(crate) async fn prepare(
-    request: &RunRequest,
-    workspace: &Path,
-    mut context: Context<'_, '_>,
-) -> Result<Resolved, Error> {
-    let user = read_user(&context.dirs.config_file())?;
-    let repository = repository(workspace, &mut context).await?;
-    let layers = Layers { caller: &request.settings, repository: repository.as_ref(), user: &user };
-    let skill = match layers.skill() {
-        Some(name) => Some(skill_by_name(&name, workspace, &mut context).await.map_err(|error| match error {
-            Error::Skill(skills::Error::Rule(rule)) => layers.skill_in_its_place(rule).into(),
-            error => error,
-        })?),
-        None => None,
-    };
-    let deep_debug = match layers.wants_deep_debug() {
-        true => Some(skill_by_name(skills::DEEP_DEBUG, workspace, &mut context).await?.skill),
-        false => None,
-    };
-    let installed = (context.installed)(&user);
-    let (home, current) = (context.home, context.current);
-    let (objective, race, agent) = (request.objective.clone(), request.race, request.agent.clone());
-    let for_loops = skill.as_ref().map_or(Ok(()), Found::require_loops);
-    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, race, agent, installed: &installed };
-    let resolved = resolve(layers, inputs)?;
-    if resolved.config.max_iterations > 1 {
-        for_loops?;
-    }
-    Ok(resolved)
-}
-
-async fn repository(workspace: &Path, context: &mut Context<'_, '_>) -> Result<Option<Repository>, Error> {
-    let Some(file) = RepositoryFile::read(workspace)? else { return Ok(None) };
-    let approval = match Question::about_file(&file, workspace) {
-        Some(question) => {
-            question.ensure(context.store, &mut context.asking, context.now).await?;
-            Approval::Given
+impl Host {
+    /// Reads, asks and resolves. `workspace` comes from [`workspace`].
+    ///
+    /// # Errors
+    /// When the configuration is wrong or not approved; nothing was started.
+    pub(crate) async fn resolve(
+        &self,
+        request: &RunRequest,
+        workspace: &Path,
+        store: &StoreHandle,
+        mut asking: Asking<'_>,
+    ) -> Result<Resolved, Error> {
+        let user = self.user_settings()?;
+        let repository = self.repository(workspace, store, &mut asking).await?;
+        let layers = Layers { caller: &request.settings, repository: repository.as_ref(), user: &user };
+        let skill = match layers.skill() {
+            Some(name) => {
+                let found = self.skill(&name, workspace, store, &mut asking).await;
+                Some(found.map_err(|error| match error {
+                    Error::Skill(skills::Error::Rule(rule)) => layers.skill_in_its_place(rule).into(),
+                    error => error,
+                })?)
+            }
+            None => None,
+        };
+        let deep_debug = match layers.wants_deep_debug() {
+            true => Some(self.skill(skills::DEEP_DEBUG, workspace, store, &mut asking).await?.skill),
+            false => None,
+        };
+        let (home, installed) = (self.user_home(), self.usable_agents(&user));
+        let for_loops = skill.as_ref().map_or(Ok(()), Found::require_loops);
+        let inputs = Inputs {
+            objective: request.objective.clone(),
+            workspace,
+            home: &home,
+            current: &self.current,
+            skill,
+            deep_debug,
+            race: request.race,
+            agent: request.agent.clone(),
+            installed: &installed,
+        };
+        let resolved = resolve(layers, inputs)?;
+        if resolved.config.max_iterations > 1 {
+            for_loops?;
         }
-        None => Approval::Missing,
-    };
-    Ok(Some(file.with(approval)))
-}
+        Ok(resolved)
+    }
 
-async fn skill_by_name(name: &str, workspace: &Path, context: &mut Context<'_, '_>) -> Result<Found, Error> {
-    match skills::find(name, &context.dirs.skills(), workspace)? {
-        Lookup::Ready(found) => Ok(found),
-        Lookup::NeedsApproval(candidate) => {
-            let question = Question::about_skill(&candidate, workspace);
-            question.ensure(context.store, &mut context.asking, context.now).await?;
-            Ok(candidate.approved())
+    async fn repository(
+        &self,
+        workspace: &Path,
+        store: &StoreHandle,
+        asking: &mut Asking<'_>,
+    ) -> Result<Option<Repository>, Error> {
+        let Some(file) = RepositoryFile::read(workspace)? else { return Ok(None) };
+        let approval = match Question::about_file(&file, workspace) {
+            Some(question) => {
+                question.ensure(store, asking, self.now()).await?;
+                Approval::Given
+            }
+            None => Approval::Missing,
+        };
+        Ok(Some(file.with(approval)))
+    }
+
+    async fn skill(
+        &self,
+        name: &str,
+        workspace: &Path,
+        store: &StoreHandle,
+        asking: &mut Asking<'_>,
+    ) -> Result<Found, Error> {
+        match skills::find(name, &self.dirs.skills(), workspace)? {
+            Lookup::Ready(found) => Ok(found),
+            Lookup::NeedsApproval(candidate) => {
+                let question = Question::about_skill(&candidate, workspace);
+                question.ensure(store, asking, self.now()).await?;
+                Ok(candidate.approved())
+            }
         }
     }
 }

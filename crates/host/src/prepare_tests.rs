@@ -1,21 +1,35 @@
 use std::fs;
 
+use ralph_config::Layer;
 use ralph_config::trust::{self, Answer};
+use ralph_model::Timestamp;
+use ralph_store::Machine;
 
 use super::*;
+use crate::{Dirs, HostInput};
 
 struct Scene {
     folder: tempfile::TempDir,
-    dirs: Dirs,
+    host: Host,
     store: StoreHandle,
 }
 
 impl Scene {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let dirs = Dirs::in_folder(folder.path());
-        let store = ralph_store::open_sqlite(&dirs.database()).await.unwrap();
-        let scene = Self { folder, dirs, store };
+        let mut host = Host::new(HostInput {
+            variables: vec![("HOME".into(), folder.path().into())],
+            current: folder.path().to_owned(),
+            program: "ralph".into(),
+            version: String::new(),
+            machine: Machine { host: "here".into(), boot: "now".into() },
+            now: || Timestamp(1),
+            crash: None,
+        })
+        .unwrap();
+        host.dirs = Dirs::in_folder(folder.path());
+        let store = ralph_store::open_sqlite(&host.dirs.database()).await.unwrap();
+        let scene = Self { folder, host, store };
         scene.write("work/README", "");
         scene.write("config/config.toml", "max_iterations = 5\nmax_cost_usd = 1\nagent_command = './mine'");
         scene
@@ -29,17 +43,8 @@ impl Scene {
 
     async fn prepare<'a>(&'a self, caller: Layer, asking: Asking<'a>) -> Result<Resolved, Error> {
         let workspace = workspace(Some(Path::new("work")), self.folder.path()).unwrap();
-        let context = Context {
-            dirs: &self.dirs,
-            home: self.folder.path(),
-            current: self.folder.path(),
-            store: &self.store,
-            asking,
-            now: Timestamp(1),
-            installed: &|_| Vec::new(),
-        };
         let request = RunRequest { settings: caller, objective: "Fix it".into(), ..RunRequest::default() };
-        prepare(&request, &workspace, context).await
+        self.host.resolve(&request, &workspace, &self.store, asking).await
     }
 }
 

@@ -111,13 +111,18 @@ const BY_VARIABLE: &[(&str, &[&str])] = &[
     ("npm_config_cache", &[""]),
 ];
 
+/// The user's home; none where it is the root of everything, of which no folder is the user's own.
+fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"))
+}
+
 /// What an agent may write besides that: its own settings. A command may be any of them.
 pub(crate) fn settings(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let (programs, others): (Vec<&Program>, &[&str]) = match Program::of(agent) {
         Some(program) => (vec![program], &[]),
         None => (Program::all().collect(), OTHERS),
     };
-    let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
+    let home = home(&variable);
     let folders = programs.iter().flat_map(|program| program.folders).chain(others);
     let usual = home.iter().flat_map(|home| folders.clone().map(|below| home.join(below)));
     let named = programs.iter().flat_map(|program| program.moved).filter_map(|(name, below)| {
@@ -134,10 +139,7 @@ pub(crate) fn hidden(
     environment: &[(OsString, OsString)],
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<PathBuf> {
-    let Some(home) = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"))
-    else {
-        return Vec::new();
-    };
+    let Some(home) = home(&variable) else { return Vec::new() };
     let has = |prefix: &&str| environment.iter().any(|(name, _)| name.to_string_lossy().starts_with(prefix));
     let secrets = SECRETS.iter().filter(|(_, users)| !users.iter().any(&has));
     let mut paths: Vec<PathBuf> = secrets.map(|(below, _)| home.join(below)).collect();
@@ -161,7 +163,7 @@ pub(crate) fn hidden(
 pub(crate) fn kept(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     // What a command of the user's own has to change is unknown.
     let Some(program) = Program::of(agent) else { return Vec::new() };
-    let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
+    let home = home(&variable);
     let mut paths: Vec<PathBuf> =
         home.iter().flat_map(|home| program.settings.iter().map(|below| home.join(below))).collect();
     for (name, below) in program.moved {
@@ -179,8 +181,7 @@ pub(crate) const MADE_BEFORE: [&str; 2] = [".cache", ".npm"];
 /// What agents and checks may write besides the workspace.
 pub(crate) fn writable(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
-    if let Some(home) = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"))
-    {
+    if let Some(home) = home(&variable) {
         paths.extend(BELOW_HOME.iter().map(|below| home.join(below)));
     }
     for (name, folders) in BY_VARIABLE {

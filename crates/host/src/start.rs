@@ -9,7 +9,7 @@ use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, be
 use ralph_store::StoreHandle;
 use ralph_view::RaceResult;
 
-use crate::prepare::{Context, prepare, workspace};
+use crate::prepare::workspace;
 use crate::{Error, Host, preflight};
 
 #[derive(Debug, Clone, Default)]
@@ -63,20 +63,9 @@ impl Host {
         // Before the store is opened, which would make files there.
         preflight::refuse_state_inside(&workspace, &self.dirs.state)?;
         let store = self.store().await?;
-        let home = self.user_home();
-        let installed = |user: &Layer| self.usable_agents(user);
-        let context = Context {
-            dirs: &self.dirs,
-            home: &home,
-            current: &self.current,
-            store: &store,
-            asking,
-            now: self.now(),
-            installed: &installed,
-        };
-        let mut resolved = prepare(&request, &workspace, context).await?;
-        let writable =
-            preflight::existing(&resolved.config.writable, &home).map_err(|rule| resolved.in_its_place(rule))?;
+        let mut resolved = self.resolve(&request, &workspace, &store, asking).await?;
+        let writable = preflight::existing(&resolved.config.writable, &self.user_home())
+            .map_err(|rule| resolved.in_its_place(rule))?;
         resolved.config = resolved.config.with_writable(writable);
         preflight::check(&resolved, self).map_err(|error| match error {
             // A value that comes from a file is shown there.

@@ -199,7 +199,7 @@ async fn report(reporter: &Reporter, update: Update, last: &mut Option<RunState>
 }
 
 fn summary(result: &RunResult) -> String {
-    let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+    let iterations = counted(result.iterations, "iteration", "iterations");
     let short = result.loop_id.short();
     let mut lines =
         vec![result.headline(), format!("loop {short}: {iterations}, {}, {}", dollars(result.cost), result.duration)];

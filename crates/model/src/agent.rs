@@ -5,10 +5,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::is_default;
 use crate::{Millis, Money, Timestamp, ToolEvidence, TreeHash, Trouble};
 
 /// An agent of a loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSpec {
     /// What people call it.
@@ -60,16 +61,7 @@ impl AgentSpec {
 
     /// An agent with the usual settings.
     pub fn new(name: impl Into<String>, kind: impl Into<String>, launch: impl Into<Option<Launch>>) -> Self {
-        Self {
-            name: name.into(),
-            kind: kind.into(),
-            launch: launch.into(),
-            model: None,
-            args: Vec::new(),
-            user_settings: false,
-            unmetered: false,
-            reports_cost: false,
-        }
+        Self { name: name.into(), kind: kind.into(), launch: launch.into(), ..Self::default() }
     }
 
     /// A well-known program, called by the name of its kind.
@@ -232,10 +224,10 @@ pub struct Usage {
     #[serde(default)]
     pub input_tokens: u64,
     /// Those of them that came from a cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cache_read_tokens: u64,
     /// Those of them that went into a cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write_tokens: u64,
     /// Tokens written.
     #[serde(default)]
@@ -261,11 +253,6 @@ pub struct Window {
     /// When the next span begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resets_at: Option<Timestamp>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute passes a reference")]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// A file that differs between two snapshots.

@@ -22,7 +22,8 @@ pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
 pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "migrations/**", ".env", ".env.*"];
 
 /// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// The default could not start: `LoopConfig::new` has the usual settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopConfig {
     /// The user's request, byte for byte.
@@ -99,12 +100,8 @@ pub struct LoopConfig {
     /// Agents may report their cost only after a run: the limit on it is checked between runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
-    /// Where the cost of agents is counted.
-    #[serde(default, skip_serializing_if = "MeterMode::is_stream")]
-    pub meter: MeterMode,
-    /// Requests and answers of agents are recorded, redacted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub record_requests: bool,
+    #[serde(flatten)]
+    pub access: Access,
     /// How long to wait for a service that refuses and does not say how long: the first time; twice as long each time after.
     #[serde(default = "usual_backoff")]
     pub backoff: Millis,
@@ -143,22 +140,9 @@ pub struct LoopConfig {
     /// Paths that they may write besides the usual ones, absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<String>,
-    /// Paths that they may not read besides the usual ones, absolute.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hide: Vec<String>,
-    /// Paths that they may read although they are usually hidden, absolute.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allow_read: Vec<String>,
     /// Checks may use the network.
     #[serde(default)]
     pub allow_network: bool,
-    /// What agents can reach.
-    #[serde(default, skip_serializing_if = "AgentNetwork::is_full")]
-    pub agent_network: AgentNetwork,
-    /// Hosts that agents reach besides their model services.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<String>")]
-    pub allow_hosts: Vec<HostRule>,
     /// What an agent's `<blocked>` does.
     #[serde(default)]
     pub on_blocked: OnBlocked,
@@ -221,16 +205,7 @@ impl LoopConfig {
             objective,
             max_iterations,
             max_cost,
-            max_tokens: None,
-            max_window: None,
             completion_promise: DEFAULT_PROMISE.to_owned(),
-            promise_is_explicit: false,
-            verification_commands: Vec::new(),
-            expects: Vec::new(),
-            junit: Vec::new(),
-            skill: None,
-            task_type: None,
-            deep_debug: None,
             stall_threshold: 5,
             same_error_threshold: 5,
             context_injection: true,
@@ -238,42 +213,16 @@ impl LoopConfig {
             iteration_timeout: Millis::minutes(30),
             verification_timeout: Millis::minutes(10),
             idle_timeout: Some(Millis::minutes(10)),
-            max_duration: None,
             prohibited_paths: DEFAULT_PROHIBITED.map(str::to_owned).to_vec(),
-            protected_paths: Vec::new(),
-            allowed_test_changes: Vec::new(),
             agent,
-            more_agents: Vec::new(),
-            turns: Turns::default(),
-            failover: Vec::new(),
-            cost_after_run: false,
-            meter: MeterMode::default(),
-            record_requests: false,
             backoff: usual_backoff(),
             max_wait: usual_max_wait(),
-            race: None,
             workspace,
-            origin: None,
-            isolation: Isolation::default(),
-            verify: Verify::default(),
-            setup: Vec::new(),
-            retries: 0,
             tripwire: true,
-            require: None,
             sandbox: Sandboxing::On,
-            writable: Vec::new(),
-            hide: Vec::new(),
-            allow_read: Vec::new(),
-            allow_network: false,
-            agent_network: AgentNetwork::default(),
-            allow_hosts: Vec::new(),
-            on_blocked: OnBlocked::default(),
-            keep: Keep::default(),
-            ratchet: false,
-            commit: false,
-            env: Vec::new(),
             log_limit: 64 * 1024 * 1024,
             max_file_size: usual_max_file_size(),
+            ..Self::default()
         }
     }
 

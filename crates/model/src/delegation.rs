@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::Money;
 
 /// What an agent is asked to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delegation {
     /// The agent that is asked.
@@ -44,26 +44,16 @@ pub struct Delegation {
 
 impl Delegation {
     pub fn new(target: impl Into<String>, domain: Domain, objective: impl Into<String>) -> Self {
-        Self {
-            target: target.into(),
-            domain,
-            objective: objective.into(),
-            expected_outcome: None,
-            context_facts: Vec::new(),
-            constraints: Vec::new(),
-            context: None,
-            scope: None,
-            model_tier: None,
-            expects: Vec::new(),
-        }
+        Self { target: target.into(), domain, objective: objective.into(), ..Self::default() }
     }
 }
 
 /// Kinds of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
     /// Code, tests, version control.
+    #[default]
     Development,
     /// Messages, boards, schedules.
     Communication,

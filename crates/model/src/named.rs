@@ -1,4 +1,9 @@
-//! Enums whose variants have names that are stored and read again.
+//! Values as they are stored: enums whose variants have names, and fields that are left out.
+
+/// Whether a field says nothing, so that it is not written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 /// Gives an enum without fields `ALL`, `name`, `parse` and `Display`, from one list in the order of `ALL`.
 #[macro_export]

@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::is_default;
 use crate::{Ended, Expectation, Millis, OutputRef, Tamper, ToolEvidence, TreeHash, Tripwire};
 
 /// A failing output reduced to what does not change between two runs of the same failure.
@@ -107,7 +108,7 @@ pub struct CheckOutcome {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flaky: bool,
     /// How often it ran besides the first time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub retries: u32,
     /// How long it ran.
     pub duration: Millis,
@@ -133,11 +134,6 @@ impl CheckOutcome {
             failing => failing,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// Characters of a command that a line of evidence shows.
@@ -184,14 +180,8 @@ pub struct UntrackedDigest {
     pub after: String,
 }
 
-impl UntrackedDigest {
-    fn is_empty(&self) -> bool {
-        self.before.is_empty() && self.after.is_empty()
-    }
-}
-
 /// The outcome of all checks on one tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// The tree that the checks ran on.
@@ -220,7 +210,7 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<String>,
     /// What lay in the workspace besides its tree.
-    #[serde(default, skip_serializing_if = "UntrackedDigest::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub beside: UntrackedDigest,
     /// Whether the checks showed that they can still fail; only known of a verdict that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,21 +222,8 @@ pub struct Verdict {
 
 impl Verdict {
     /// What checks found where nothing else is to be said.
-    pub const fn new(tree: TreeHash, checks: Vec<CheckOutcome>) -> Self {
-        Self {
-            tree,
-            checks,
-            missing: Vec::new(),
-            tampered: Vec::new(),
-            allowed: Vec::new(),
-            packages: Vec::new(),
-            signs: Vec::new(),
-            moved: Vec::new(),
-            written: Vec::new(),
-            beside: UntrackedDigest { before: String::new(), after: String::new() },
-            tripwire: None,
-            tripwire_outputs: Vec::new(),
-        }
+    pub fn new(tree: TreeHash, checks: Vec<CheckOutcome>) -> Self {
+        Self { tree, checks, ..Self::default() }
     }
 
     /// Whether everything passed. A verdict over no checks at all passes nothing.

@@ -94,7 +94,7 @@ pub(crate) async fn begin_as(
 ) -> Result<Opened, Error> {
     let mut sandbox = sandbox_in_words(&services, config.sandbox, config.writable.iter().map(PathBuf::from))?;
     let own = [&config.workspace].into_iter().chain(&config.writable).map(PathBuf::from);
-    sandbox.push_str(&crate::hidden::ensure_possible(&services, &config.access(), config.sandbox, own)?);
+    sandbox.push_str(&crate::hidden::ensure_possible(&services, &config.access, config.sandbox, own)?);
     if config.agent.is_in_session() {
         sandbox.insert_str(0, "the checks only: ");
     }

@@ -266,7 +266,7 @@ impl Context {
             steering: Mutex::default(),
             services,
             loop_id,
-            access: config.access(),
+            access: config.access.clone(),
             config,
             repository,
         }
@@ -449,7 +449,7 @@ pub(crate) fn sandbox_of_checks(services: &Services, config: &LoopConfig) -> Opt
     }
     let (mut writable, mut hidden) = kept_inside(services, config);
     writable.push(PathBuf::from(&config.workspace));
-    hidden.extend(crate::hidden::hidden(services, None, &services.environment, &config.access(), &writable));
+    hidden.extend(crate::hidden::hidden(services, None, &services.environment, &config.access, &writable));
     let network = if config.allow_network { Network::Allowed } else { Network::Loopback };
     Some(Sandbox { writable, hidden, network, level: services.level.clone() })
 }

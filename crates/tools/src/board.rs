@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::Effect::{Reads, Writes};
+use crate::Outcome;
 use crate::arguments::Nothing;
 use crate::files::count;
-use crate::registry::{Answer, Context, Registry, add_tool};
-use crate::{Effect, Outcome};
+use crate::registry::{Answer, Context, Registry};
 
 const MAX_LIST: u32 = 100;
 const MAX_EVENTS: u32 = 50;
@@ -101,16 +102,16 @@ struct Tools {
 
 pub(crate) fn register(registry: &mut Registry, service: BoardService, now: fn() -> Timestamp) {
     let tools = Tools { service, now };
-    add_tool!(registry, tools, "task_create", Writes, "Puts a task on the board, for a worker to claim.", create);
-    add_tool!(registry, tools, "task_list", Reads, "Lists tasks of the board, newest first.", list);
-    add_tool!(registry, tools, "task_get", Reads, "Shows a task with its comments and what happened to it.", get);
-    add_tool!(registry, tools, "task_move", Writes, "Cancels a task, or changes its priority or agent.", change);
-    add_tool!(registry, tools, "task_comment", Writes, "Adds a comment to a task.", comment);
-    add_tool!(registry, tools, "scheduler_create", Writes, "Creates a task again and again, by the clock.", schedule);
-    add_tool!(registry, tools, "scheduler_list", Reads, "Lists schedules.", schedules);
-    add_tool!(registry, tools, "scheduler_update", Writes, "Changes a schedule, or turns it off and on.", update);
-    add_tool!(registry, tools, "scheduler_delete", Writes, "Removes a schedule.", unschedule);
-    add_tool!(registry, tools, "reminder_create", Writes, "Notifies the user at a time.", remind);
+    registry.add(&tools, "task_create", Writes, "Puts a task on the board, for a worker to claim.", Tools::create);
+    registry.add(&tools, "task_list", Reads, "Lists tasks of the board, newest first.", Tools::list);
+    registry.add(&tools, "task_get", Reads, "Shows a task with its comments and what happened to it.", Tools::get);
+    registry.add(&tools, "task_move", Writes, "Cancels a task, or changes its priority or agent.", Tools::change);
+    registry.add(&tools, "task_comment", Writes, "Adds a comment to a task.", Tools::comment);
+    registry.add(&tools, "scheduler_create", Writes, "Creates a task again and again, by the clock.", Tools::schedule);
+    registry.add(&tools, "scheduler_list", Reads, "Lists schedules.", Tools::schedules);
+    registry.add(&tools, "scheduler_update", Writes, "Changes a schedule, or turns it off and on.", Tools::update);
+    registry.add(&tools, "scheduler_delete", Writes, "Removes a schedule.", Tools::unschedule);
+    registry.add(&tools, "reminder_create", Writes, "Notifies the user at a time.", Tools::remind);
 }
 
 impl Tools {

@@ -9,11 +9,12 @@ use ralph_process::Stdin;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::Effect::{Outward, Reads, Writes};
+use crate::Outcome;
 use crate::arguments::Nothing;
 use crate::files::count;
-use crate::registry::{Answer, Context, Registry, add_tool};
+use crate::registry::{Answer, Context, Registry};
 use crate::shell::{Ran, Shell};
-use crate::{Effect, Outcome};
 
 const TIMEOUT: Millis = Millis::secs(300);
 /// Always turned off.
@@ -88,18 +89,17 @@ struct Git {
 
 pub(crate) fn register(registry: &mut Registry, shell: &Arc<Shell>, workspace: PathBuf) {
     let git = Git { shell: Arc::clone(shell), workspace };
-    add_tool!(registry, git, "git_status", Reads, "Shows the branch and the changed files.", status);
-    add_tool!(registry, git, "git_diff", Reads, "Shows changes as a patch.", diff);
-    add_tool!(registry, git, "git_add", Writes, "Stages changes for the next commit.", add);
-    add_tool!(registry, git, "git_commit", Writes, "Commits what is staged.", commit);
-    add_tool!(registry, git, "git_push", Outward, "Pushes the current branch to a remote. Never forces.", push);
-    add_tool!(
-        registry,
-        git,
+    registry.add(&git, "git_status", Reads, "Shows the branch and the changed files.", Git::status);
+    registry.add(&git, "git_diff", Reads, "Shows changes as a patch.", Git::diff);
+    registry.add(&git, "git_add", Writes, "Stages changes for the next commit.", Git::add);
+    registry.add(&git, "git_commit", Writes, "Commits what is staged.", Git::commit);
+    registry.add(&git, "git_push", Outward, "Pushes the current branch to a remote. Never forces.", Git::push);
+    registry.add(
+        &git,
         "git_pull",
         Writes,
         "Fetches a branch of a remote and merges it into the current one.",
-        pull
+        Git::pull,
     );
 }
 

@@ -12,10 +12,11 @@ use ralph_text::Redactor;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::Effect::{Reads, Writes};
 use crate::arguments::Nothing;
 use crate::files::count;
-use crate::registry::{Answer, Registry};
-use crate::{Effect, MAX_TEXT, Outcome};
+use crate::registry::{Answer, Context, Registry};
+use crate::{MAX_TEXT, Outcome};
 
 /// The longest text that is remembered at once.
 const MAX_ENTRY: usize = 8 << 10;
@@ -44,15 +45,11 @@ struct Memory {
 
 pub(crate) fn register(registry: &mut Registry, folder: PathBuf, redactor: Arc<Redactor>, now: fn() -> Timestamp) {
     let memory = Arc::new(Memory { folder, redactor, now });
-    let at = Arc::clone(&memory);
     let description = "Remembers something about this repository for later runs.";
-    registry
-        .add_blocking("memory_remember", Effect::Writes, description, move |Remember { text }, _| at.remember(&text));
-    let at = Arc::clone(&memory);
+    registry.add_blocking(&memory, "memory_remember", Writes, description, Memory::remember);
     let description = "Searches what was remembered about this repository, newest first.";
-    registry.add_blocking("memory_search", Effect::Reads, description, move |Search { query }, _| at.search(&query));
-    let description = "Reads what was remembered today.";
-    registry.add_blocking("memory_readToday", Effect::Reads, description, move |Nothing {}, _| memory.today());
+    registry.add_blocking(&memory, "memory_search", Reads, description, Memory::search);
+    registry.add_blocking(&memory, "memory_readToday", Reads, "Reads what was remembered today.", Memory::today);
 }
 
 impl Memory {
@@ -64,9 +61,9 @@ impl Memory {
         self.folder.join(self.moment().strftime("%Y-%m-%d.md").to_string())
     }
 
-    fn remember(&self, text: &str) -> Answer {
+    fn remember(&self, Remember { text }: Remember, _: &Context) -> Answer {
         // One entry is one line: what is remembered cannot pretend to be another entry.
-        let entry = self.redactor.clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let entry = self.redactor.clean(&text).split_whitespace().collect::<Vec<_>>().join(" ");
         if entry.is_empty() || entry.len() > MAX_ENTRY {
             return Err(format!("text has {} bytes: it has to be 1 to {MAX_ENTRY}", entry.len()));
         }
@@ -82,13 +79,13 @@ impl Memory {
         Ok(Outcome::noted(format!("remembered: {entry}")))
     }
 
-    fn today(&self) -> Answer {
+    fn today(&self, Nothing {}: Nothing, _: &Context) -> Answer {
         let text = fs::read_to_string(self.day()).unwrap_or_default();
         let summary = format!("read {} of today", count(text.lines().count(), "memory").replace("memorys", "memories"));
         Ok(Outcome::done(summary, if text.is_empty() { "nothing was remembered today".to_owned() } else { text }))
     }
 
-    fn search(&self, query: &str) -> Answer {
+    fn search(&self, Search { query }: Search, _: &Context) -> Answer {
         let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
         if words.is_empty() {
             return Err("query is empty".to_owned());

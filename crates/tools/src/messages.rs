@@ -6,9 +6,10 @@ use ralph_notify::{Mail, Message, Notifier};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::Effect::Outward;
+use crate::Outcome;
 use crate::files::count;
 use crate::registry::{Answer, Context, Registry};
-use crate::{Effect, Outcome};
 
 /// The most addresses of one e-mail.
 const MAX_ADDRESSES: usize = 50;
@@ -35,24 +36,15 @@ struct Send {
 
 pub(crate) fn register(registry: &mut Registry, notifier: &Arc<Notifier>) {
     if !notifier.channels().is_empty() {
-        let at = Arc::clone(notifier);
         let channels = notifier.channels().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let description = format!("Notifies the user, by {channels}.");
-        registry.add("notify_user", Effect::Outward, &description, move |arguments, context| {
-            let notifier = Arc::clone(&at);
-            async move { notify(&notifier, arguments, context).await }
-        });
+        registry.add(notifier, "notify_user", Outward, &format!("Notifies the user, by {channels}."), notify);
     }
     if notifier.can_mail() {
-        let at = Arc::clone(notifier);
-        registry.add("send_email", Effect::Outward, "Sends an e-mail.", move |arguments, context| {
-            let notifier = Arc::clone(&at);
-            async move { send(&notifier, arguments, context).await }
-        });
+        registry.add(notifier, "send_email", Outward, "Sends an e-mail.", send);
     }
 }
 
-async fn notify(notifier: &Notifier, Notify { message, title }: Notify, context: Context) -> Answer {
+async fn notify(notifier: Arc<Notifier>, Notify { message, title }: Notify, context: Context) -> Answer {
     let title = title.unwrap_or_else(|| "Ralph".to_owned());
     let sent = notifier.notify(&Message { title, text: message, key: context.key }).await;
     let channels = |works: bool| {
@@ -69,7 +61,7 @@ async fn notify(notifier: &Notifier, Notify { message, title }: Notify, context:
     Ok(Outcome::done(summary, text).with_id(id, "the user has the message"))
 }
 
-async fn send(notifier: &Notifier, Send { to, subject, body }: Send, context: Context) -> Answer {
+async fn send(notifier: Arc<Notifier>, Send { to, subject, body }: Send, context: Context) -> Answer {
     if to.is_empty() || to.len() > MAX_ADDRESSES {
         return Err(format!(
             "to has {}: it has to be 1 to {MAX_ADDRESSES}",

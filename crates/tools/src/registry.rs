@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -29,18 +30,6 @@ pub(crate) struct Context {
     pub(crate) stop: StopSignal,
 }
 
-/// Adds a tool that is a method: of a value that can be cloned, with the arguments and the context of a call.
-macro_rules! add_tool {
-    ($registry:ident, $tools:ident, $name:literal, $effect:ident, $description:literal, $method:ident) => {{
-        let tools = $tools.clone();
-        $registry.add($name, Effect::$effect, $description, move |arguments, context| {
-            let tools = tools.clone();
-            async move { tools.$method(arguments, context).await }
-        });
-    }};
-}
-pub(crate) use add_tool;
-
 #[derive(Default)]
 pub(crate) struct Registry {
     specs: Vec<Spec>,
@@ -59,17 +48,21 @@ impl Registry {
         &self.specs
     }
 
-    /// Adds a tool whose arguments are of a type.
-    pub(crate) fn add<A, F>(
+    /// Adds a tool: a function of what all calls share, which each gets a clone of, of its arguments and of its context.
+    pub(crate) fn add<S, A, F>(
         &mut self,
+        shared: &S,
         name: &str,
         effect: Effect,
         description: &str,
-        run: impl Fn(A, Context) -> F + Send + Sync + 'static,
+        run: impl Fn(S, A, Context) -> F + Send + Sync + 'static,
     ) where
+        S: Clone + Send + Sync + 'static,
         A: DeserializeOwned + JsonSchema,
         F: Future<Output = Answer> + Send + 'static,
     {
+        let shared = shared.clone();
+        let run = move |arguments, context| run(shared.clone(), arguments, context);
         self.add_raw(name, effect, description, schema::<A>(), run);
     }
 
@@ -93,19 +86,17 @@ impl Registry {
     }
 
     /// Adds a tool that works on files, on a thread that may block.
-    pub(crate) fn add_blocking<A: DeserializeOwned + JsonSchema + Send + 'static>(
+    pub(crate) fn add_blocking<S: Send + Sync + 'static, A: DeserializeOwned + JsonSchema + Send + 'static>(
         &mut self,
+        shared: &Arc<S>,
         name: &str,
         effect: Effect,
         description: &str,
-        run: impl Fn(A, &Context) -> Answer + Clone + Send + Sync + 'static,
+        run: fn(&S, A, &Context) -> Answer,
     ) {
-        self.add(name, effect, description, move |arguments, context| {
-            let run = run.clone();
-            async move {
-                let done = tokio::task::spawn_blocking(move || run(arguments, &context)).await;
-                done.unwrap_or_else(|_| Err("the tool failed inside: this is a bug in Ralph".to_owned()))
-            }
+        self.add(shared, name, effect, description, move |shared, arguments, context| async move {
+            let done = tokio::task::spawn_blocking(move || run(&shared, arguments, &context)).await;
+            done.unwrap_or_else(|_| Err("the tool failed inside: this is a bug in Ralph".to_owned()))
         });
     }
 

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::registry::Registry;
+use crate::registry::{Answer, Context, Registry};
 use crate::{Effect, MAX_TEXT, Outcome};
 
 const DEFAULT_TIMEOUT: u64 = 120;
@@ -56,20 +56,19 @@ struct Execute {
 }
 
 pub(crate) fn register(registry: &mut Registry, shell: &Arc<Shell>, workspace: &Path) {
-    let (shell, workspace) = (Arc::clone(shell), workspace.to_owned());
+    let shared = (Arc::clone(shell), workspace.to_owned());
     let description = "Runs a command in a shell, without a terminal. Processes that it leaves behind are ended.";
-    registry.add("bash_execute", Effect::Runs, description, move |arguments: Execute, context| {
-        let (shell, workspace) = (Arc::clone(&shell), workspace.clone());
-        async move {
-            let seconds = arguments.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT);
-            if !(1..=MAX_TIMEOUT).contains(&seconds) {
-                return Err(format!("timeoutSeconds is {seconds}: it has to be 1 to {MAX_TIMEOUT}"));
-            }
-            let program = Spec::shell(&arguments.command);
-            let ran = shell.run(program, &workspace, &[], Stdin::Empty, Millis::secs(seconds), context.stop).await?;
-            Ok(outcome(&arguments.command, ran))
-        }
-    });
+    registry.add(&shared, "bash_execute", Effect::Runs, description, execute);
+}
+
+async fn execute((shell, workspace): (Arc<Shell>, PathBuf), arguments: Execute, context: Context) -> Answer {
+    let seconds = arguments.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT);
+    if !(1..=MAX_TIMEOUT).contains(&seconds) {
+        return Err(format!("timeoutSeconds is {seconds}: it has to be 1 to {MAX_TIMEOUT}"));
+    }
+    let program = Spec::shell(&arguments.command);
+    let ran = shell.run(program, &workspace, &[], Stdin::Empty, Millis::secs(seconds), context.stop).await?;
+    Ok(outcome(&arguments.command, ran))
 }
 
 /// A command fails when its process does, and when a test runner says so whatever the process says.

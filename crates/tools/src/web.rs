@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use crate::Effect::Reads;
 use crate::files::count;
-use crate::page;
-use crate::registry::{Answer, Registry};
-use crate::{Effect, Outcome};
+use crate::registry::{Answer, Context, Registry};
+use crate::{Outcome, page};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_BODY: usize = 2 << 20;
@@ -64,26 +64,22 @@ struct Search {
 }
 
 pub(crate) fn register(registry: &mut Registry, web: Web) {
-    let search = web.search.clone();
-    let web = Arc::new(web);
-    let searching = Arc::clone(&web);
-    let description = "Reads a page of the web as Markdown, or another text as it is.";
-    registry.add("web_fetch", Effect::Reads, description, move |Fetch { url }, _| {
-        let web = Arc::clone(&web);
-        async move { web.fetch(&url).await }
-    });
-    if let Some(service) = search {
-        let description = "Searches the web: titles, addresses and excerpts.";
-        registry.add("web_search", Effect::Reads, description, move |Search { query }, _| {
-            let (service, web) = (service.clone(), Arc::clone(&searching));
-            async move { service.search(&query, &web).await }
-        });
+    let (service, web) = (web.search.clone(), Arc::new(web));
+    registry.add(
+        &web,
+        "web_fetch",
+        Reads,
+        "Reads a page of the web as Markdown, or another text as it is.",
+        Web::fetch,
+    );
+    if let Some(service) = service {
+        registry.add(&(service, web), "web_search", Reads, "Searches the web: titles, addresses and excerpts.", search);
     }
 }
 
 impl Web {
-    async fn fetch(&self, address: &str) -> Answer {
-        let mut url = parse(address)?;
+    async fn fetch(self: Arc<Self>, Fetch { url: address }: Fetch, _: Context) -> Answer {
+        let mut url = parse(&address)?;
         for _ in 0..=MAX_REDIRECTS {
             self.ensure_reachable(&url)?;
             let guard = if self.allows(&url) { anywhere } else { is_public };
@@ -149,36 +145,32 @@ impl Web {
     }
 }
 
-impl SearchService {
-    async fn search(&self, query: &str, web: &Web) -> Answer {
-        if query.trim().is_empty() {
-            return Err("query is empty".to_owned());
-        }
-        let words = utf8_percent_encode(query, NON_ALPHANUMERIC).to_string();
-        let url = parse(&self.url.replace("{query}", &words))?;
-        web.ensure_reachable(&url)?;
-        let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
-        if let Some(key) = &self.key {
-            let key = HeaderValue::from_str(&format!("Bearer {key}"));
-            headers.push((
-                header::AUTHORIZATION,
-                key.map_err(|_| "the key of the search service is no header".to_owned())?,
-            ));
-        }
-        // The user chose this address.
-        let answer = get(&url, headers, anywhere).await?;
-        let status = answer.status();
-        let bytes =
-            read(answer.into_body(), MAX_BODY, TIMEOUT).await.map_err(|error| format!("the search failed: {error}"))?;
-        if !status.is_success() {
-            return Err(format!("the search service answered {status}"));
-        }
-        let found: Value =
-            serde_json::from_slice(&bytes).map_err(|_| "the search service did not answer with JSON".to_owned())?;
-        let lines: Vec<String> = results(&found).into_iter().flatten().take(MAX_RESULTS).filter_map(line).collect();
-        let summary = format!("found {} for {query}", count(lines.len(), "page"));
-        Ok(Outcome::done(summary, if lines.is_empty() { "nothing found".to_owned() } else { lines.join("\n\n") }))
+async fn search((service, web): (SearchService, Arc<Web>), Search { query }: Search, _: Context) -> Answer {
+    if query.trim().is_empty() {
+        return Err("query is empty".to_owned());
     }
+    let words = utf8_percent_encode(&query, NON_ALPHANUMERIC).to_string();
+    let url = parse(&service.url.replace("{query}", &words))?;
+    web.ensure_reachable(&url)?;
+    let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
+    if let Some(key) = &service.key {
+        let key = HeaderValue::from_str(&format!("Bearer {key}"));
+        headers
+            .push((header::AUTHORIZATION, key.map_err(|_| "the key of the search service is no header".to_owned())?));
+    }
+    // The user chose this address.
+    let answer = get(&url, headers, anywhere).await?;
+    let status = answer.status();
+    let bytes =
+        read(answer.into_body(), MAX_BODY, TIMEOUT).await.map_err(|error| format!("the search failed: {error}"))?;
+    if !status.is_success() {
+        return Err(format!("the search service answered {status}"));
+    }
+    let found: Value =
+        serde_json::from_slice(&bytes).map_err(|_| "the search service did not answer with JSON".to_owned())?;
+    let lines: Vec<String> = results(&found).into_iter().flatten().take(MAX_RESULTS).filter_map(line).collect();
+    let summary = format!("found {} for {query}", count(lines.len(), "page"));
+    Ok(Outcome::done(summary, if lines.is_empty() { "nothing found".to_owned() } else { lines.join("\n\n") }))
 }
 
 /// The first list of objects with an address, wherever a service puts it.

@@ -6,7 +6,9 @@ use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Expectation,
 use crate::run::{IterationView, RunState, RunStatus};
 use crate::update::Delta;
 
-pub fn counted(count: usize, one: &str, many: &str) -> String {
+/// `1 file`, `2 files`.
+pub fn counted(count: impl TryInto<u64>, one: &str, many: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
     format!("{count} {}", if count == 1 { one } else { many })
 }
 

@@ -12,7 +12,6 @@ use super::RunArgs;
   ralph do \"improve the parser\" --persist --max 5 --max-cost 2 \\
       --criteria \"cargo test\"")]
 pub(crate) struct DoArgs {
-    /// What `ralph run` takes.
     #[command(flatten)]
     pub(crate) run: RunArgs,
 

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
+use ralph_crew::Approve;
 use ralph_model::Money;
 
 use super::AccessArgs;
+use super::run::{Word, word_of};
 
-/// The arguments of `ralph crew`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   ralph crew \"Add rate limiting to the API, test it, tell the team\" --max-cost 2
@@ -45,10 +46,9 @@ pub(crate) struct CrewArgs {
     pub(crate) workspace: Option<PathBuf>,
 
     /// Who decides about outward actions, such as e-mail
-    #[arg(long, value_enum, default_value_t = ApproveWord::Ask)]
-    pub(crate) approve: ApproveWord,
+    #[arg(long, default_value = "ask", value_parser = word_of(APPROVE))]
+    pub(crate) approve: Approve,
 
-    /// What agents may read and reach.
     #[command(flatten)]
     pub(crate) access: AccessArgs,
 
@@ -57,13 +57,8 @@ pub(crate) struct CrewArgs {
     pub(crate) json: bool,
 }
 
-/// Who decides about outward actions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ApproveWord {
-    /// You, each time
-    Ask,
-    /// Refuse all
-    Never,
-    /// Allow all
-    All,
-}
+const APPROVE: &[Word<Approve>] = &[
+    ("ask", "You, each time", Approve::Ask),
+    ("never", "Refuse all", Approve::Never),
+    ("all", "Allow all", Approve::All),
+];

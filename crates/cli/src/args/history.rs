@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use jiff::civil::Date;
 use ralph_model::{Millis, Money};
+use ralph_view::RunStatus;
 
 use super::ScreenArgs;
-use super::run::{count, tokens};
+use super::run::{Word, count, tokens, word_of};
 
-/// The arguments of `ralph resume`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph resume
@@ -70,7 +70,6 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) discard_after: Option<u64>,
 
-    /// Options for the output.
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
 }
@@ -90,7 +89,6 @@ impl ResumeArgs {
     }
 }
 
-/// The arguments of `ralph list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph list
@@ -101,8 +99,8 @@ pub(crate) struct ListArgs {
     pub(crate) all: bool,
 
     /// List only loops in this state
-    #[arg(long, value_name = "STATUS")]
-    pub(crate) status: Option<StatusWord>,
+    #[arg(long, value_name = "STATUS", value_parser = word_of(STATUSES))]
+    pub(crate) status: Option<RunStatus>,
 
     /// Maximum number of loops
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -117,24 +115,15 @@ pub(crate) struct ListArgs {
     pub(crate) ids: bool,
 }
 
-/// The state of a loop, as typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusWord {
-    /// Running now
-    Running,
-    /// Marked as running, but its process is gone
-    Interrupted,
-    /// A crew that waits for an answer or an approval
-    Waiting,
-    /// Completed
-    Completed,
-    /// Ended by a limit or cancelled
-    Aborted,
-    /// Ended with an error
-    Error,
-}
+const STATUSES: &[Word<RunStatus>] = &[
+    ("running", "Running now", RunStatus::Running),
+    ("interrupted", "Marked as running, but its process is gone", RunStatus::Interrupted),
+    ("waiting", "A crew that waits for an answer or an approval", RunStatus::Waiting),
+    ("completed", "Completed", RunStatus::Completed),
+    ("aborted", "Ended by a limit or cancelled", RunStatus::Aborted),
+    ("error", "Ended with an error", RunStatus::Error),
+];
 
-/// The arguments of `ralph show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph show
@@ -158,7 +147,6 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph logs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph logs
@@ -187,7 +175,6 @@ pub(crate) struct LogsArgs {
     pub(crate) raw: bool,
 }
 
-/// The arguments of `ralph diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph diff
@@ -211,7 +198,6 @@ pub(crate) fn loop_and_iteration(loop_name: Option<&str>, iteration: Option<u32>
     }
 }
 
-/// The arguments of `ralph rewind`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph rewind --to start
@@ -257,7 +243,6 @@ impl FromStr for RewindTarget {
     }
 }
 
-/// The arguments of `ralph stop`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph stop
@@ -276,7 +261,6 @@ pub(crate) struct StopArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph attach`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph attach
@@ -286,12 +270,10 @@ pub(crate) struct AttachArgs {
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: Option<String>,
 
-    /// Options for the output.
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
 }
 
-/// The arguments of `ralph tell`.
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
@@ -313,7 +295,6 @@ pub(crate) struct TellArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph report`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph report
@@ -340,7 +321,6 @@ fn day(text: &str) -> Result<Date, String> {
     text.parse().map_err(|_| "expected a date, such as 2026-11-15".to_owned())
 }
 
-/// The arguments of `ralph verify-run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph verify-run 9a8057b3 --json")]

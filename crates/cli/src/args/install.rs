@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
+use ralph_install::{Client, Scope};
 
-/// The arguments of `ralph install` and `ralph uninstall`.
+use super::run::{Word, word_of};
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph install claude
@@ -12,12 +14,12 @@ use clap::{Args, ValueEnum, ValueHint};
   ralph uninstall claude --yes")]
 pub(crate) struct InstallArgs {
     /// The program
-    #[arg(value_name = "CLIENT")]
-    pub(crate) client: ClientWord,
+    #[arg(value_name = "CLIENT", value_parser = word_of(CLIENTS))]
+    pub(crate) client: Client,
 
     /// For you in every project, or for everybody who works on this one
-    #[arg(long, value_name = "SCOPE", default_value = "user")]
-    pub(crate) scope: ScopeWord,
+    #[arg(long, value_name = "SCOPE", default_value = "user", value_parser = word_of(SCOPES))]
+    pub(crate) scope: Scope,
 
     /// The project, for --scope project [default: the current folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -36,24 +38,11 @@ pub(crate) struct InstallArgs {
     pub(crate) json: bool,
 }
 
-/// A program that Ralph can be added to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ClientWord {
-    /// Claude Code: the command /ralph, hooks and the MCP server
-    Claude,
-    /// OpenCode: the command /ralph and the MCP server
-    Opencode,
-    /// Codex: the prompt /ralph and the MCP server
-    Codex,
-    /// Gemini CLI: the command /ralph and the MCP server
-    Gemini,
-}
-
-/// For whom it is added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScopeWord {
-    /// Your own settings
-    User,
-    /// The settings in the project
-    Project,
-}
+const CLIENTS: &[Word<Client>] = &[
+    ("claude", "Claude Code: the command /ralph, hooks and the MCP server", Client::Claude),
+    ("opencode", "OpenCode: the command /ralph and the MCP server", Client::Opencode),
+    ("codex", "Codex: the prompt /ralph and the MCP server", Client::Codex),
+    ("gemini", "Gemini CLI: the command /ralph and the MCP server", Client::Gemini),
+];
+const SCOPES: &[Word<Scope>] =
+    &[("user", "Your own settings", Scope::User), ("project", "The settings in the project", Scope::Project)];

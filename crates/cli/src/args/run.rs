@@ -4,8 +4,8 @@
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, ValueHint};
 use ralph_agents::Kind;
 use ralph_config::{Key, ValueKind};
 use ralph_model::{Expectation, Grade, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing, Verify};
@@ -16,7 +16,7 @@ use super::AccessArgs;
 
 /// The arguments of `ralph run`. The usual ones come first and are the ones that `-h` shows.
 #[derive(Debug, Clone, Default, Args)]
-#[command(after_help = "Examples:
+#[command(mut_args = only_in_long_help, after_help = "Examples:
   ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 \\
       --criteria \"npm test src/utils\"
   ralph run --objective-file TASK.md --max 20 --max-cost 8 \\
@@ -76,25 +76,19 @@ pub(crate) struct RunArgs {
     pub(crate) detached: bool,
 
     /// Maximum number of tokens, read and written, cached ones included; such as 2000000 or 2M
-    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = tokens, help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = tokens, help_heading = "Limits")]
     pub(crate) max_tokens: Option<u64>,
 
     /// Stop when this percentage of the plan's allowance is used, for agents that report it; checked between runs
-    #[arg(long, allow_negative_numbers = true, value_name = "PERCENT", value_parser = percent, help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, allow_negative_numbers = true, value_name = "PERCENT", value_parser = percent, help_heading = "Limits")]
     pub(crate) max_window: Option<u32>,
 
     /// Leave files that take more than this of the disk out of snapshots, such as 100M [default: 1G]
-    #[arg(long, allow_negative_numbers = true, value_name = "SIZE", value_parser = size, help_heading = "Limits", hide_short_help = true)]
+    #[arg(long, allow_negative_numbers = true, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
     pub(crate) max_file_size: Option<u64>,
 
     /// Maximum duration of one agent run [default: 30m]
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        value_name = "DURATION",
-        help_heading = "Limits",
-        hide_short_help = true
-    )]
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) iteration_timeout: Option<Millis>,
 
     /// Maximum duration of one check [default: 10m]
@@ -103,193 +97,161 @@ pub(crate) struct RunArgs {
         alias = "verification-timeout",
         allow_negative_numbers = true,
         value_name = "DURATION",
-        help_heading = "Limits",
-        hide_short_help = true
+        help_heading = "Limits"
     )]
     pub(crate) verification_timeout: Option<Millis>,
 
     /// Stop a process that is idle for this long; 0 disables it [default: 10m]
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        value_name = "DURATION",
-        help_heading = "Limits",
-        hide_short_help = true
-    )]
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) idle_timeout: Option<Millis>,
 
     /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h, 10m with --failover]
-    #[arg(
-        long,
-        allow_negative_numbers = true,
-        value_name = "DURATION",
-        help_heading = "Limits",
-        hide_short_help = true
-    )]
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) max_wait: Option<Millis>,
 
     /// Number of iterations without progress that count as a stall [default: 5]
-    #[arg(long = "stall", alias = "stall-detection-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits", hide_short_help = true)]
+    #[arg(long = "stall", alias = "stall-detection-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
     pub(crate) stall_threshold: Option<u32>,
 
     /// Number of identical failures in a row that end the loop [default: 5]
-    #[arg(long = "same-error", alias = "same-error-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits", hide_short_help = true)]
+    #[arg(long = "same-error", alias = "same-error-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
     pub(crate) same_error_threshold: Option<u32>,
 
     /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD, clean-tree or checklist:FILE; repeatable
-    #[arg(
-        long = "expect",
-        alias = "expects",
-        value_name = "EXPECTATION",
-        help_heading = "Checks",
-        hide_short_help = true
-    )]
+    #[arg(long = "expect", alias = "expects", value_name = "EXPECTATION", help_heading = "Checks")]
     pub(crate) expects: Vec<Expectation>,
 
     /// Complete although the file of --objective-file has open items (`- [ ]`)
-    #[arg(long, help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, help_heading = "Checks")]
     pub(crate) no_checklist: bool,
 
     /// Report files of the test runner (JUnit XML), relative to the workspace; repeatable
-    #[arg(long, value_name = "GLOB", help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, value_name = "GLOB", help_heading = "Checks")]
     pub(crate) junit: Vec<String>,
 
     /// Text that the agent prints when it is done; if given, passing checks alone do not complete the loop
-    #[arg(long, alias = "completion-promise", value_name = "TEXT", help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, alias = "completion-promise", value_name = "TEXT", help_heading = "Checks")]
     pub(crate) promise: Option<String>,
 
     /// Protect paths that the checks depend on, in addition to the detected ones; repeatable
-    #[arg(
-        long = "protect",
-        alias = "protected-paths",
-        value_name = "GLOB",
-        help_heading = "Checks",
-        hide_short_help = true
-    )]
+    #[arg(long = "protect", alias = "protected-paths", value_name = "GLOB", help_heading = "Checks")]
     pub(crate) protect: Vec<String>,
 
     /// Permit the agent to change these files although the checks depend on them; repeatable
-    #[arg(long = "allow-test-change", value_name = "GLOB", help_heading = "Checks", hide_short_help = true)]
+    #[arg(long = "allow-test-change", value_name = "GLOB", help_heading = "Checks")]
     pub(crate) allow_test_change: Vec<String>,
 
     /// Where the checks run: in the workspace with protected files restored, or in a folder that the agent cannot write
     /// [default: guarded]
-    #[arg(long, value_name = "WHERE", value_parser = one_of::<Verify>(Key::Verify), help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, value_name = "WHERE", value_parser = one_of::<Verify>(Key::Verify), help_heading = "Checks")]
     pub(crate) verify: Option<Verify>,
 
     /// Command that prepares the folder of isolated checks, the first time and after a lock file changes; repeatable
-    #[arg(long, value_name = "CMD", help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, value_name = "CMD", help_heading = "Checks")]
     pub(crate) setup: Vec<String>,
 
     /// Run a failing check again, up to N times, to distinguish a flaky check from a failure [default: 0]
-    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Checks")]
     pub(crate) retries: Option<u32>,
 
     /// Do not change tests to confirm that the checks still catch failures
-    #[arg(long, help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, help_heading = "Checks")]
     pub(crate) no_tripwire: bool,
 
     /// Do not complete for a result that is worth less: `weak`, `standard` or `strong`; see docs/verified.md
-    #[arg(long, value_name = "GRADE", value_parser = one_of::<Grade>(Key::Require), help_heading = "Checks", hide_short_help = true)]
+    #[arg(long, value_name = "GRADE", value_parser = one_of::<Grade>(Key::Require), help_heading = "Checks")]
     pub(crate) require: Option<Grade>,
 
     /// Model for the agent
-    #[arg(long, value_name = "MODEL", help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, value_name = "MODEL", help_heading = "Agent")]
     pub(crate) model: Option<String>,
 
     /// More arguments for the agent's program, quoted as in a shell; repeatable
-    #[arg(long, value_name = "ARGS", value_parser = words, allow_hyphen_values = true, help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, value_name = "ARGS", value_parser = words, allow_hyphen_values = true, help_heading = "Agent")]
     pub(crate) agent_args: Vec<Words>,
 
     /// Switch to the next agent after this many failed iterations [default: 2]
-    #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent")]
     pub(crate) escalate_after: Option<u32>,
 
     /// Switch to the next agent on each iteration
-    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, help_heading = "Agent")]
     pub(crate) rotate: bool,
 
     /// Agents that take over, one after the other, when a service is unavailable for longer than --max-wait
-    #[arg(long, value_name = "NAME[:MODEL]", value_delimiter = ',', help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, value_name = "NAME[:MODEL]", value_delimiter = ',', help_heading = "Agent")]
     pub(crate) failover: Vec<String>,
 
     /// Run N candidates at once, each in its own git worktree, under one budget; the first to verify wins
-    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent")]
     pub(crate) race: Option<u32>,
 
     /// Permit an agent that shows its cost only after a run: the cost limit is checked between runs
-    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, help_heading = "Agent")]
     pub(crate) cost_after_run: bool,
 
     /// Where to count the cost of agents: `auto` on the way to their model service where address and key can be set, `stream` in
     /// what they report [default: auto]
-    #[arg(long, help_heading = "Agent", hide_short_help = true, value_name = "WHERE", value_parser = one_of::<MeterMode>(Key::Meter))]
+    #[arg(long, help_heading = "Agent", value_name = "WHERE", value_parser = one_of::<MeterMode>(Key::Meter))]
     pub(crate) meter: Option<MeterMode>,
 
     /// Record the agent's requests to its model service and the answers, without secrets
-    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, help_heading = "Agent")]
     pub(crate) record_requests: bool,
 
     /// Instructions to add to the objective: tdd, systematic-debugging, code-cleanup or your own
-    #[arg(long, value_name = "NAME", help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) skill: Option<String>,
 
     /// On the first stall, continue with the systematic-debugging skill
-    #[arg(long, alias = "escalate-to-deep-debug", help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, alias = "escalate-to-deep-debug", help_heading = "Agent")]
     pub(crate) deep_debug: bool,
 
     /// Prompt with the objective alone, without the results of earlier iterations
-    #[arg(long, alias = "no-context-injection", help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, alias = "no-context-injection", help_heading = "Agent")]
     pub(crate) no_context: bool,
 
     /// What to do when the agent reports `<blocked>` [default: stop]
-    #[arg(long, value_name = "HOW", value_parser = one_of::<OnBlocked>(Key::OnBlocked), help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<OnBlocked>(Key::OnBlocked), help_heading = "Agent")]
     pub(crate) on_blocked: Option<OnBlocked>,
 
     /// Pass an environment variable to the agent and the checks, a secret only to the agent; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) env: Vec<String>,
 
     /// Pause between iterations, in milliseconds or as a duration [default: 500]
-    #[arg(long, alias = "pause-ms", allow_negative_numbers = true, value_name = "MS", value_parser = pause, help_heading = "Agent", hide_short_help = true)]
+    #[arg(long, alias = "pause-ms", allow_negative_numbers = true, value_name = "MS", value_parser = pause, help_heading = "Agent")]
     pub(crate) pause: Option<Millis>,
 
     /// Folder to work in [default: the current folder]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Workspace", hide_short_help = true)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Workspace")]
     pub(crate) workspace: Option<PathBuf>,
 
     /// Prohibit changes to these paths, in addition to the configured ones; `!GLOB` permits them again; repeatable
-    #[arg(
-        long = "prohibit",
-        alias = "prohibited-paths",
-        value_name = "GLOB",
-        help_heading = "Workspace",
-        hide_short_help = true
-    )]
+    #[arg(long = "prohibit", alias = "prohibited-paths", value_name = "GLOB", help_heading = "Workspace")]
     pub(crate) prohibit: Vec<String>,
 
     /// Which state of the workspace to keep if the loop does not complete [default: last]
-    #[arg(long, value_name = "WHICH", value_parser = one_of::<Keep>(Key::Keep), help_heading = "Workspace", hide_short_help = true)]
+    #[arg(long, value_name = "WHICH", value_parser = one_of::<Keep>(Key::Keep), help_heading = "Workspace")]
     pub(crate) keep: Option<Keep>,
 
     /// Undo an iteration that made things worse
-    #[arg(long, help_heading = "Workspace", hide_short_help = true)]
+    #[arg(long, help_heading = "Workspace")]
     pub(crate) ratchet: bool,
 
     /// Run agent and checks in a sandbox: `on` uses what this machine supports, `require` refuses to start without one
     /// [default: on]
-    #[arg(long, value_name = "HOW", value_parser = one_of::<Sandboxing>(Key::Sandbox), help_heading = "Sandbox", hide_short_help = true)]
+    #[arg(long, value_name = "HOW", value_parser = one_of::<Sandboxing>(Key::Sandbox), help_heading = "Sandbox")]
     pub(crate) sandbox: Option<Sandboxing>,
 
     /// Let agent and checks write to this path too; repeatable
-    #[arg(long = "allow-write", alias = "sandbox-writable", value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox", hide_short_help = true)]
+    #[arg(long = "allow-write", alias = "sandbox-writable", value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox")]
     pub(crate) allow_write: Vec<String>,
 
     /// Let the checks use the network
-    #[arg(long, help_heading = "Sandbox", hide_short_help = true)]
+    #[arg(long, help_heading = "Sandbox")]
     pub(crate) allow_network: bool,
 
-    /// What agents and checks may read and reach.
     #[command(flatten)]
     pub(crate) access: AccessArgs,
 
@@ -297,7 +259,6 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     pub(crate) explain: bool,
 
-    /// Options for the output.
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
 }
@@ -325,6 +286,14 @@ pub(crate) struct ScreenArgs {
     /// Show plain lines instead of the live view
     #[arg(long)]
     pub(crate) plain: bool,
+}
+
+/// Leaves the arguments of special subjects to `--help`: `-h` shows the usual ones.
+pub(super) fn only_in_long_help(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some("Limits" | "Checks" | "Agent" | "Workspace" | "Sandbox") => arg.hide_short_help(true),
+        _ => arg,
+    }
 }
 
 fn agent_help() -> String {
@@ -385,6 +354,18 @@ fn pause(text: &str) -> Result<Millis, String> {
         Ok(millis) => Ok(Millis(millis)),
         Err(_) => text.parse::<Millis>().map_err(|error| error.to_string()),
     }
+}
+
+/// A word that an argument takes, what `--help` says about it, and the value that it stands for.
+pub(super) type Word<T> = (&'static str, &'static str, T);
+
+/// One of these words.
+pub(super) fn word_of<T: Copy + Send + Sync>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T> {
+    let known = words.iter().map(|(word, meaning, _)| PossibleValue::new(word).help(meaning));
+    PossibleValuesParser::new(known).try_map(|typed| {
+        let found = words.iter().find(|(word, ..)| *word == typed);
+        found.map(|(.., value)| *value).ok_or("is no such word")
+    })
 }
 
 /// One of the words that a key takes in a file, as the value that it stands for there.

@@ -3,12 +3,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use ralph_model::{HostRule, Money};
+use clap::{Args, Subcommand, ValueHint};
+use ralph_model::{HostRule, Money, TaskStatus, TaskType};
 
-use super::run::count;
+use super::run::{Word, count, word_of};
 
-/// The arguments of `ralph serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph serve
@@ -67,7 +66,6 @@ fn host(text: &str) -> Result<String, String> {
     }
 }
 
-/// The arguments of `ralph token`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph token
@@ -80,7 +78,6 @@ pub(crate) struct TokenArgs {
     pub(crate) action: Option<TokenAction>,
 }
 
-/// What `ralph token` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenAction {
     /// Make a token and print it; it cannot be printed again
@@ -127,14 +124,12 @@ pub(crate) struct ConnectionArgs {
     pub(crate) token: Option<String>,
 }
 
-/// The arguments of `ralph worker`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph worker --agent claude
   RALPH_TOKEN=TOKEN ralph worker --server https://ralph.example.org
   ralph worker --workspace ~/project --agent codex --drain")]
 pub(crate) struct WorkerArgs {
-    /// Which server.
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 
@@ -183,7 +178,6 @@ pub(crate) struct WorkerArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph task`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task add \"Make the tests pass\" --promise \"npm test passes\" \\
@@ -191,16 +185,13 @@ pub(crate) struct WorkerArgs {
   ralph task list
   ralph task logs 9a8057b3 --follow")]
 pub(crate) struct TaskArgs {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) action: TaskAction,
 
-    /// Which server.
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
 }
 
-/// What `ralph task` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskAction {
     /// Queue a task
@@ -233,18 +224,12 @@ pub(crate) enum TaskAction {
     Logs(TaskLogsArgs),
 }
 
-/// How a task is worked on, as typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TypeWord {
-    /// As a loop, until it is verified or a limit is reached
-    Ralph,
-    /// As one pass of an agent
-    Single,
-    /// By the crew
-    Crew,
-}
+const TYPES: &[Word<TaskType>] = &[
+    ("ralph", "As a loop, until it is verified or a limit is reached", TaskType::Ralph),
+    ("single", "As one pass of an agent", TaskType::Single),
+    ("crew", "By the crew", TaskType::Crew),
+];
 
-/// The arguments of `ralph task add`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task add \"Make the tests pass\" --promise \"npm test passes\" \\
@@ -281,8 +266,8 @@ pub(crate) struct TaskAddArgs {
     pub(crate) base_ref: Option<String>,
 
     /// How it is worked on
-    #[arg(long = "type", value_name = "TYPE", default_value = "ralph")]
-    pub(crate) task_type: TypeWord,
+    #[arg(long = "type", value_name = "TYPE", default_value = "ralph", value_parser = word_of(TYPES))]
+    pub(crate) task_type: TaskType,
 
     /// A task that has to be completed first, by its id or its end; repeat for several
     #[arg(long, value_name = "TASK")]
@@ -301,14 +286,13 @@ pub(crate) struct TaskAddArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph task list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task list --status in_progress --limit 5 --json")]
 pub(crate) struct TaskListArgs {
     /// List only tasks with this status; repeat for several
     #[arg(long, value_name = "STATUS", value_parser = status)]
-    pub(crate) status: Vec<ralph_model::TaskStatus>,
+    pub(crate) status: Vec<TaskStatus>,
 
     /// Maximum number of tasks
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -319,7 +303,6 @@ pub(crate) struct TaskListArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph task logs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task logs 9a8057b3 --follow")]
@@ -337,8 +320,7 @@ pub(crate) struct TaskLogsArgs {
     pub(crate) json: bool,
 }
 
-fn status(name: &str) -> Result<ralph_model::TaskStatus, String> {
-    use ralph_model::TaskStatus;
+fn status(name: &str) -> Result<TaskStatus, String> {
     let known = TaskStatus::ALL.map(TaskStatus::name).join(", ");
     TaskStatus::parse(&name.replace('-', "_")).ok_or_else(|| format!("expected {known}"))
 }

@@ -1,4 +1,4 @@
-//! The arguments of `ralph session` and `ralph hook`.
+//! The arguments of `ralph session`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,6 @@ use super::layer::several;
 use super::run::count;
 use ralph_config::{Dollars, Layer, OneOrMore, Pause, Span};
 
-/// The arguments of `ralph session`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -20,12 +19,10 @@ use ralph_config::{Dollars, Layer, OneOrMore, Pause, Span};
   ralph session cancel"
 )]
 pub(crate) struct SessionArgs {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) action: SessionAction,
 }
 
-/// What `ralph session` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionAction {
     /// Begin a loop in this folder: the agent of your session works, and its stops are verified
@@ -36,7 +33,6 @@ pub(crate) enum SessionAction {
     Cancel(SessionFolderArgs),
 }
 
-/// The arguments of `ralph session start`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph session start \"Fix tests in src/utils\" --max 10 \\
@@ -106,7 +102,6 @@ pub(crate) struct SessionStartArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph session status` and `ralph session cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph session status --json")]
@@ -119,15 +114,6 @@ pub(crate) struct SessionFolderArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
-
-/// The arguments of `ralph hook`.
-#[derive(Debug, Args)]
-#[command(after_help = "Example, as a hook for Stop, PreCompact, SessionStart and PreToolUse:
-  ralph hook
-
-It never fails: whatever goes wrong is a message, with exit code 0. Where no
-loop lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
-pub(crate) struct HookArgs {}
 
 impl From<&SessionStartArgs> for Layer {
     fn from(args: &SessionStartArgs) -> Self {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use ralph_model::Millis;
 
-/// The arguments of `ralph trust`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph trust
@@ -34,27 +33,6 @@ pub(crate) struct TrustArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum TrustAction {
-    Ask,
-    Approve,
-    List,
-    Revoke(String),
-}
-
-impl TrustArgs {
-    /// The action that the flags select; clap rejects contradictions.
-    pub(crate) fn action(&self) -> TrustAction {
-        match (&self.revoke, self.list, self.yes) {
-            (Some(hash), _, _) => TrustAction::Revoke(hash.clone()),
-            (None, true, _) => TrustAction::List,
-            (None, false, true) => TrustAction::Approve,
-            (None, false, false) => TrustAction::Ask,
-        }
-    }
-}
-
-/// The arguments of `ralph init`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph init
@@ -81,7 +59,6 @@ pub(crate) struct InitArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph agents`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph agents
@@ -96,7 +73,6 @@ pub(crate) struct AgentsArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph doctor --json")]
@@ -106,7 +82,6 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph config`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph config
@@ -129,7 +104,6 @@ pub(crate) struct ConfigArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph prune`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph prune
@@ -148,7 +122,6 @@ pub(crate) struct PruneArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph demo --keep")]
@@ -162,7 +135,6 @@ pub(crate) struct DemoArgs {
     pub(crate) plain: bool,
 }
 
-/// The arguments of `ralph completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph completions bash > ~/.local/share/bash-completion/completions/ralph

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-/// The arguments of `ralph skills`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -15,16 +14,16 @@ use clap::{Args, Subcommand, ValueHint};
   ralph skills check .ralph/skills/house-style"
 )]
 pub(crate) struct SkillsArgs {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) action: SkillsAction,
 }
 
-/// What `ralph skills` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsAction {
     /// List the skills that `--skill` accepts here
-    List(SkillsListArgs),
+    #[command(after_help = "Example:
+  ralph skills list --json")]
+    List(SkillsPlace),
     /// Print a skill
     Show(SkillsShowArgs),
     /// Write a skill to begin with
@@ -45,16 +44,6 @@ pub(crate) struct SkillsPlace {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph skills list`.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:
-  ralph skills list --json")]
-pub(crate) struct SkillsListArgs {
-    #[command(flatten)]
-    pub(crate) place: SkillsPlace,
-}
-
-/// The arguments of `ralph skills show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph skills show systematic-debugging")]
@@ -67,7 +56,6 @@ pub(crate) struct SkillsShowArgs {
     pub(crate) place: SkillsPlace,
 }
 
-/// The arguments of `ralph skills new`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph skills new house-style
@@ -85,7 +73,6 @@ pub(crate) struct SkillsNewArgs {
     pub(crate) place: SkillsPlace,
 }
 
-/// The arguments of `ralph skills check`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph skills check

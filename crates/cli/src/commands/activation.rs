@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use ralph_config::RepositoryFile;
-use ralph_config::trust::{Asking, Question};
+use ralph_config::trust::Question;
 use ralph_decide::Mode;
 use ralph_host::{DecideRequest, Decided, Host, Prepared, RunRequest};
 use ralph_model::{AgentEvent, AgentRun, ConfigError, Cost, exit_code};
@@ -20,7 +20,7 @@ use super::follow::{self, Activation, Following, Hints, NotStarted};
 use crate::args::DoArgs;
 use crate::input::{is_interactive, now};
 use crate::objective::objective;
-use crate::screen::{Screen, ask_at_terminal, counted, told};
+use crate::screen::{Screen, asking, counted, told};
 
 pub(crate) async fn run(args: DoArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let objective = objective(&args.run, &mut std::io::stdin().lock())?;
@@ -72,8 +72,7 @@ async fn approve(folder: &Path, around: &Host) -> anyhow::Result<()> {
     let Some(question) = file.and_then(|file| Question::about_file(&file, folder)) else { return Ok(()) };
     // A store that cannot be opened is reported later.
     let Ok(store) = around.store().await else { return Ok(()) };
-    let mut ask = ask_at_terminal;
-    question.ensure(&store, &mut Asking::Person(&mut ask), now()).await.map_err(ralph_host::Error::from)?;
+    question.ensure(&store, &mut asking(), now()).await.map_err(ralph_host::Error::from)?;
     Ok(store.close().await?)
 }
 
@@ -82,8 +81,7 @@ fn text(decided: &Decided) -> String {
     let cost = (decided.settings.unmetered != Some(true)).then_some(decided.max_cost);
     let what = match decision.is_loop {
         true => {
-            let most =
-                counted(usize::try_from(decided.max_iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+            let most = counted(decided.max_iterations, "iteration", "iterations");
             let cost = cost.map(|cost| format!(" and {cost}")).unwrap_or_default();
             format!("a loop of at most {most}{cost}")
         }
@@ -124,9 +122,7 @@ async fn act(
         around.for_agents.signals.claimed =
             Some(Arc::new(|run: &AgentRun| run.ended.is_success() && run.faults.is_empty()));
     }
-    let mut ask = ask_at_terminal;
-    let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    let Prepared { mut resolved, warnings } = around.prepare(request, asking).await?;
+    let Prepared { mut resolved, warnings } = around.prepare(request, asking()).await?;
     resolved.config = resolved.config.with_task_type(decision["taskType"].as_str().unwrap_or_default().to_owned());
     if args.run.explain {
         return explain::explain(&resolved.config, &around, args.run.screen, screen).await;

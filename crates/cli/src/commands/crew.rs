@@ -2,26 +2,23 @@
 
 mod terminal;
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use anyhow::{Context as _, bail};
 use ralph_config::Layer;
-use ralph_config::trust::Asking;
-use ralph_crew::{Approve, Crew, CrewResult, CrewStatus, StreamEvent};
+use ralph_crew::{Crew, CrewResult};
 use ralph_engine::{Machine as _, StopWhen};
 use ralph_host::{CrewRequest, Host};
-use ralph_model::{ConfigError, Status, StopBy};
+use ralph_model::{ConfigError, Status};
 use ralph_runtime::{CrewLimits, OpenedCrew, Stopper, read_crew, stops};
 use ralph_store::{Database, RunEntry, StoreHandle};
 use ratatui_core::text::{Line, Span};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::show::heading;
-use crate::args::{ApproveWord, CrewArgs, ResumeArgs};
-use crate::input::is_interactive;
+use crate::args::{CrewArgs, ResumeArgs};
+use crate::input::{Signals, is_interactive};
 use crate::page::Page;
-use crate::screen::{Example, Screen, ask_at_terminal, dollars};
+use crate::screen::{Example, Screen, asking, counted, dollars};
 use crate::style::{BAD, BUSY, GOOD, PLAIN, TITLE, WARN, flat, of_status};
 use terminal::{Lines, Terminal};
 
@@ -43,20 +40,14 @@ pub(crate) async fn run(args: CrewArgs, around: &Host, screen: &mut Screen<'_>) 
         max_cost: args.max_cost,
         models: [args.model, args.fast_model],
         max_rounds: args.max_rounds,
-        approve: match args.approve {
-            ApproveWord::Ask => Approve::Ask,
-            ApproveWord::Never => Approve::Never,
-            ApproveWord::All => Approve::All,
-        },
+        approve: args.approve,
         settings: args.access.onto(Layer::default()),
     };
     let terminal = Terminal::new(args.json, args.request.is_none());
     let database = ralph_host::database::open_with_board(&around.dirs).await?;
     let (stopper, stops) = stops();
     let listening = tokio::spawn(listen(stopper));
-    let mut ask = ask_at_terminal;
-    let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    let opened = around.start_crew(request, &database, asking, terminal.edges(), stops).await.context(EXAMPLE)?;
+    let opened = around.start_crew(request, &database, asking(), terminal.edges(), stops).await.context(EXAMPLE)?;
     let is_conversation = args.request.is_none();
     follow(opened, is_conversation, args.json, &terminal, listening, &database, screen).await
 }
@@ -109,18 +100,9 @@ async fn one_turn(mut opened: OpenedCrew) -> anyhow::Result<CrewResult> {
 
 /// Ctrl-C ends the turn; other signals, too.
 async fn listen(stopper: Stopper) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-    else {
-        return;
-    };
+    let Ok(mut signals) = Signals::new() else { return };
     loop {
-        let by = tokio::select! {
-            _ = interrupt.recv() => StopBy::Keyboard,
-            _ = terminate.recv() => StopBy::Signal,
-            _ = hang_up.recv() => StopBy::Signal,
-        };
+        let by = signals.next().await;
         // A crew ends its turn at once in any case; what reads the workspace is not cut short for the turns after it.
         stopper.stop(StopWhen::AfterIteration, by);
     }
@@ -140,7 +122,7 @@ fn tell(result: &CrewResult, as_json: bool, terminal: &Terminal, screen: &mut Sc
     if let Some(details) = &result.details {
         screen.say(&format!("{details}{reason}"))?;
     }
-    let rounds = crate::screen::counted(usize::try_from(result.rounds).unwrap_or(usize::MAX), "round", "rounds");
+    let rounds = counted(result.rounds, "round", "rounds");
     screen.say(&format!("crew {}: {rounds}, {}", result.run_id.short(), dollars(result.cost)))?;
     Ok(result.exit_code)
 }
@@ -237,24 +219,4 @@ pub(crate) async fn logs(store: &StoreHandle, entry: &RunEntry, screen: &mut Scr
     }
     screen.result(&text)?;
     Ok(0)
-}
-
-/// What was streamed, for those who look at it later.
-pub(crate) type Shown = Arc<Mutex<bool>>;
-
-fn is_set(flag: &Shown) -> bool {
-    *flag.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn set(flag: &Shown, to: bool) {
-    *flag.lock().unwrap_or_else(PoisonError::into_inner) = to;
-}
-
-/// The value of an event as scripts read it.
-fn as_value(told: &StreamEvent) -> Value {
-    serde_json::to_value(told).unwrap_or_default()
-}
-
-const fn is_answered(result: &CrewResult) -> bool {
-    matches!(result.status, CrewStatus::Answered)
 }

@@ -114,15 +114,15 @@ fn text(config: &LoopConfig, plan: &Plan, listings: &[TestListing], sandbox: &st
     line(&mut page, "tripwire", wire);
     line(&mut page, "sandbox", sandbox);
     let checks = if config.allow_network { "open to the checks" } else { "closed to the checks" };
-    let network = match config.agent_network {
+    let network = match config.access.agent_network {
         AgentNetwork::Full => checks.to_owned(),
         AgentNetwork::Model => {
-            let hosts: String = config.allow_hosts.iter().map(|host| format!(", {host}")).collect();
+            let hosts: String = config.access.allow_hosts.iter().map(|host| format!(", {host}")).collect();
             format!("{checks}; agents reach their model services{hosts}")
         }
     };
     line(&mut page, "network", &network);
-    for path in &config.hide {
+    for path in &config.access.hide {
         line(&mut page, "hidden", path);
     }
     let shown: Vec<&Pin> = plan.pins.iter().filter(|pin| !pin.glob.starts_with('!')).collect();

@@ -14,10 +14,10 @@ use ralph_runtime::{Error, Home, Resume, Stopper, Stops, Watcher, stops};
 use ralph_store::StoreHandle;
 use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::args::ScreenArgs;
+use crate::input::Signals;
 use crate::page::Page;
 use crate::screen::{Screen, counted, dollars, rule};
 use crate::style::{is_dumb, of_status};
@@ -281,27 +281,14 @@ impl Presses {
 
 /// Ctrl-C once stops after the iteration, twice now; other signals stop now.
 async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-    else {
-        return;
-    };
+    let Ok(mut signals) = Signals::new() else { return };
     let mut presses = Presses::default();
     loop {
-        tokio::select! {
-            _ = interrupt.recv() => {
-                let Some(when) = presses.press(Instant::now()) else { continue };
-                stopper.stop(when, StopBy::Keyboard);
-                asked.send_replace(Some(StopBy::Keyboard));
-            }
-            _ = terminate.recv() => {
-                stopper.stop(StopWhen::Now, StopBy::Signal);
-                asked.send_replace(Some(StopBy::Signal));
-            }
-            _ = hang_up.recv() => {
-                stopper.stop(StopWhen::Now, StopBy::Signal);
-                asked.send_replace(Some(StopBy::Signal));
-            }
+        let by = signals.next().await;
+        let when = if by == StopBy::Keyboard { presses.press(Instant::now()) } else { Some(StopWhen::Now) };
+        if let Some(when) = when {
+            stopper.stop(when, by);
+            asked.send_replace(Some(by));
         }
     }
 }
@@ -353,7 +340,7 @@ fn standing(number: usize, candidate: &CandidateView, winner: Option<&CandidateV
         (false, Some(winner)) if *status == RunStatus::Aborted => format!("lost against {}", winner.loop_id.short()),
         (false, _) => status.name().to_owned(),
     };
-    let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+    let iterations = counted(*iterations, "iteration", "iterations");
     format!("  candidate {number} ({agent}), loop {}: {mark}, {iterations}{}", loop_id.short(), spent(*cost))
 }
 
@@ -364,26 +351,22 @@ fn spent(cost: Money) -> String {
 
 pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> Page {
     let short = result.loop_id.short();
-    let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+    let iterations = counted(result.iterations, "iteration", "iterations");
     let mut lines: Vec<String> = result.grade_reasons.iter().map(|reason| format!("  - {reason}")).collect();
     lines.push(format!("  loop {short}: {iterations}{}, {}", spent(cost), result.duration));
     if result.false_claims > 0 {
         lines.push(format!("  false claims: {}", result.false_claims));
     }
     if result.tampered > 0 {
-        let tampered = usize::try_from(result.tampered).unwrap_or(usize::MAX);
         let last = result.verdict.as_ref().map_or(&[][..], |verdict| &verdict.tampered);
         let advice = match !last.is_empty() && last.iter().all(Tamper::is_tripwire) {
             true => "if the checks do not run the tests that were changed: --no-tripwire",
             false => "if such a change is wanted: --allow-test-change GLOB",
         };
-        lines.push(format!("  tampering: {}; {advice}", counted(tampered, "iteration", "iterations")));
+        lines.push(format!("  tampering: {}; {advice}", counted(result.tampered, "iteration", "iterations")));
     }
     if result.flakes > 0 {
-        lines.push(format!(
-            "  flaky checks: {}",
-            counted(usize::try_from(result.flakes).unwrap_or(usize::MAX), "iteration", "iterations")
-        ));
+        lines.push(format!("  flaky checks: {}", counted(result.flakes, "iteration", "iterations")));
     }
     for path in result.verdict.iter().flat_map(|verdict| &verdict.allowed).take(10) {
         lines.push(format!("  changed with your permission: {path}"));

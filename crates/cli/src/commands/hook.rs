@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ralph_host::Host;
-use ralph_model::{Checkpoint, CheckpointReason, TaskId};
+use ralph_model::{CheckpointReason, TaskId};
 use ralph_runtime::SessionRecord;
 use ralph_workspace::leads_into;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use self::event::{Event, Kind};
 use self::task::Task;
 use super::guard;
-use crate::input::{host, now, variable};
+use crate::input::{host, variable};
 use crate::screen::{escaped, told};
 
 /// An event that is larger than this is none of Claude Code's.
@@ -200,13 +200,8 @@ impl Hook<'_> {
             lines.extend(warning.map(|warning| format!("({warning})")));
         }
         for record in records {
-            let checkpoint = Checkpoint {
-                task_id: TaskId::from_uuid(record.loop_id.uuid()),
-                iteration: record.iteration.0,
-                context_full: true,
-                timestamp: now(),
-                checkpoint_reason: CheckpointReason::Precompact,
-            };
+            let id = TaskId::from_uuid(record.loop_id.uuid());
+            let checkpoint = task::checkpoint(id, record.iteration.0, CheckpointReason::Precompact);
             let written = task::checkpoints(&self.host).write(&checkpoint);
             lines.push(format!(
                 "A Ralph loop runs in this session ({}, iteration {}). Keep its objective and the last failures in the summary. \

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use ralph_config::trust::{Answer, shell_word};
 use ralph_host::{Host, find_program};
-use ralph_install::{Change, Client, Installer, Places, Scope, diff};
+use ralph_install::{Change, Installer, Places, Scope, diff};
 use ralph_model::exit_code;
 use ratatui_core::text::Line;
 use serde_json::{Value, json};
 
-use crate::args::{ClientWord, InstallArgs, ScopeWord};
+use crate::args::InstallArgs;
 use crate::input::is_interactive;
 use crate::page::Page;
 use crate::screen::{Screen, ask_at_terminal, counted};
@@ -33,16 +33,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<u8> {
     let project =
         ralph_host::existing_folder(&around.current.join(args.workspace.as_deref().unwrap_or(Path::new(""))))?;
-    let client = match args.client {
-        ClientWord::Claude => Client::Claude,
-        ClientWord::Opencode => Client::Opencode,
-        ClientWord::Codex => Client::Codex,
-        ClientWord::Gemini => Client::Gemini,
-    };
-    let scope = match args.scope {
-        ScopeWord::User => Scope::User,
-        ScopeWord::Project => Scope::Project,
-    };
+    let InstallArgs { client, scope, .. } = *args;
     let installer = installer(project, scope, around)?;
     let changes = match direction {
         Direction::Install => installer.install(client, scope),

@@ -2,15 +2,15 @@
 
 use ralph_model::{LoopId, RunKind};
 use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
-use ralph_view::ListEntry;
+use ralph_view::{ListEntry, RunStatus};
 use ratatui_core::text::Span;
 
-use crate::args::{ListArgs, StatusWord};
+use crate::args::ListArgs;
 use crate::input::now;
 use crate::page::{Fit, Table, age, cell, cost};
 use crate::screen::Screen;
 use crate::style::{fit, of_status};
-use ralph_host::{Host, Liveness};
+use ralph_host::Host;
 
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let (entries, older) = match ralph_host::database::open_existing(&around.dirs).await? {
@@ -47,7 +47,7 @@ async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::
         let workspace = Some(around.folder()?.to_string_lossy().into_owned());
         store.runs(&Filter { workspace, status, ..Filter::default() }).await?
     };
-    let wanted = |entry: &RunEntry| args.status.is_none_or(|status| matches(status, entry, around));
+    let wanted = |entry: &RunEntry| args.status.is_none_or(|status| around.listed(entry).status == status);
     let entries: Vec<RunEntry> = entries.into_iter().filter(wanted).collect();
     // A race counts once, with all of its candidates.
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
@@ -69,21 +69,13 @@ pub(crate) async fn of_race(store: &StoreHandle, entry: &RunEntry) -> anyhow::Re
     Ok(candidates)
 }
 
-const fn stored(word: StatusWord) -> StoredStatus {
-    match word {
-        StatusWord::Running | StatusWord::Interrupted | StatusWord::Waiting => StoredStatus::Running,
-        StatusWord::Completed => StoredStatus::Completed,
-        StatusWord::Aborted => StoredStatus::Aborted,
-        StatusWord::Error => StoredStatus::Error,
-    }
-}
-
-fn matches(word: StatusWord, entry: &RunEntry, around: &Host) -> bool {
-    match word {
-        StatusWord::Running => !around.is_interrupted(entry),
-        StatusWord::Interrupted => around.liveness(entry) == Liveness::Interrupted,
-        StatusWord::Waiting => around.liveness(entry) == Liveness::Waiting,
-        StatusWord::Completed | StatusWord::Aborted | StatusWord::Error => true,
+/// As the store has it: it knows of no processes.
+const fn stored(status: RunStatus) -> StoredStatus {
+    match status {
+        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => StoredStatus::Running,
+        RunStatus::Completed => StoredStatus::Completed,
+        RunStatus::Aborted => StoredStatus::Aborted,
+        RunStatus::Error => StoredStatus::Error,
     }
 }
 

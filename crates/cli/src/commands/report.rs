@@ -80,8 +80,7 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     page.field("chart", &chart.display().to_string(), PLAIN);
     if summary.crews.loops > 0 {
         let (crews, answered) = (summary.crews.loops, summary.crews.completed);
-        let crews =
-            crate::screen::counted(usize::try_from(crews).unwrap_or(usize::MAX), "finished crew", "finished crews");
+        let crews = crate::screen::counted(crews, "finished crew", "finished crews");
         page.line(format!("{crews}, {answered} answered, {}", summary.crews.cost));
     }
     for alert in &summary.alerts {

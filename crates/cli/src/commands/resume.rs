@@ -151,8 +151,7 @@ async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result
     let candidates: Vec<&RunEntry> = open.iter().filter(|entry| race.is_some() && entry.parent == race).collect();
     if candidates.len() > 1 {
         let line = |entry: &&RunEntry| {
-            let iterations =
-                counted(usize::try_from(entry.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+            let iterations = counted(entry.iterations, "iteration", "iterations");
             format!("ralph resume {}  ({}, {iterations}, {})", entry.id.short(), entry.agent, entry.cost)
         };
         let lines: Vec<String> = candidates.iter().rev().map(line).collect();

@@ -1,16 +1,14 @@
 //! `ralph run`: from arguments to a finished loop.
 
 use ralph_config::Layer;
-use ralph_config::trust::Asking;
 use ralph_host::{Host, Prepared, RunRequest};
 use ralph_model::exit_code;
 
 use super::follow::{self, Following, Hints};
 use super::{detach, explain};
 use crate::args::RunArgs;
-use crate::input::is_interactive;
 use crate::objective::{checklist_file, objective};
-use crate::screen::{Screen, ask_at_terminal, told};
+use crate::screen::{Screen, asking, told};
 
 /// Starts a loop and follows it to its end.
 ///
@@ -53,7 +51,5 @@ async fn prepare(args: &RunArgs, around: &Host) -> anyhow::Result<Prepared> {
         race: args.race,
         agent: None,
     };
-    let mut ask = ask_at_terminal;
-    let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    Ok(around.prepare(request, asking).await?)
+    Ok(around.prepare(request, asking()).await?)
 }

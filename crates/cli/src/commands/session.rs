@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use ralph_config::Layer;
-use ralph_config::trust::Asking;
 use ralph_decide::Mode;
 use ralph_host::{DecideRequest, Host, Prepared, RunRequest};
 use ralph_model::{AgentSpec, exit_code};
@@ -17,9 +16,9 @@ use serde_json::{Value, json};
 
 use super::follow::{Hints, summary};
 use crate::args::{SessionAction, SessionArgs, SessionStartArgs};
-use crate::input::{is_interactive, now, variable};
+use crate::input::{now, variable};
 use crate::journal::view;
-use crate::screen::{Screen, ask_at_terminal, counted, told};
+use crate::screen::{Screen, asking, counted, told};
 use crate::style::Look;
 
 /// The variable by which Claude Code names the session that a command runs in.
@@ -134,9 +133,7 @@ async fn prepare(args: &SessionStartArgs, around: &Host) -> Result<Prepared, ral
         // The session is the user's own: what it costs is limited only where that is asked for.
         agent: Some(AgentSpec { unmetered: args.max_cost.is_none(), ..AgentSpec::in_session() }),
     };
-    let mut ask = ask_at_terminal;
-    let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    around.prepare(request, asking).await
+    around.prepare(request, asking()).await
 }
 
 /// Whether the settings of Claude Code for a folder name a hook of Ralph, or a plugin that brings it.
@@ -162,7 +159,7 @@ fn instructions(run: &RunView, session: Option<&str>) -> String {
     };
     let mut text = format!(
         "Ralph loop {short} runs in this session now, for at most {}.{belongs}\n\nObjective:\n\n{}\n\n",
-        counted(usize::try_from(run.state.max_iterations).unwrap_or(usize::MAX), "iteration", "iterations"),
+        counted(run.state.max_iterations, "iteration", "iterations"),
         run.objective,
     );
     let promise = run.config.promise_tag();

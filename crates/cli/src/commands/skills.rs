@@ -21,9 +21,9 @@ use crate::style::{BAD, GOOD, PLAIN, QUIET, WARN};
 /// Does what was asked for and gives the exit code.
 pub(crate) async fn run(args: SkillsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match args.action {
-        SkillsAction::List(args) => {
-            let folder = ralph_host::workspace(args.place.workspace.as_deref(), &around.current)?;
-            list(&folder, args.place.json, around, screen).await
+        SkillsAction::List(place) => {
+            let folder = ralph_host::workspace(place.workspace.as_deref(), &around.current)?;
+            list(&folder, place.json, around, screen).await
         }
         SkillsAction::Show(args) => {
             let folder = ralph_host::workspace(args.place.workspace.as_deref(), &around.current)?;

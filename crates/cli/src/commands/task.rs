@@ -3,13 +3,13 @@
 use anyhow::bail;
 use ralph_api::{Client, Error};
 use ralph_host::Host;
-use ralph_model::{NewTask, Task, TaskId, TaskType, exit_code};
+use ralph_model::{NewTask, Task, TaskId, exit_code};
 use ralph_store::TaskEvent;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::token::read_first;
-use crate::args::{ConnectionArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TypeWord};
+use crate::args::{ConnectionArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs};
 use crate::input::now;
 use crate::page::{Fit, Table, age, cell, cost};
 use crate::screen::Screen;
@@ -100,11 +100,7 @@ async fn add(client: &Client, args: TaskAddArgs, screen: &mut Screen<'_>) -> any
     }
     let new = NewTask {
         task: args.text,
-        task_type: match args.task_type {
-            TypeWord::Ralph => TaskType::Ralph,
-            TypeWord::Single => TaskType::Single,
-            TypeWord::Crew => TaskType::Crew,
-        },
+        task_type: args.task_type,
         priority: args.priority,
         tags: args.tag,
         depends_on,

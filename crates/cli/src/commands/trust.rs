@@ -8,7 +8,7 @@ use ralph_store::Trusted;
 use ratatui_core::text::{Line, Span};
 use serde_json::json;
 
-use crate::args::{TrustAction, TrustArgs};
+use crate::args::TrustArgs;
 use crate::page::{Fit, Page, Table, cell};
 use crate::screen::{Screen, counted};
 use crate::style::{GOOD, QUIET};
@@ -28,14 +28,15 @@ pub(crate) async fn trust(
     now: Timestamp,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
-    match args.action() {
-        TrustAction::List => list(args, dirs, screen).await,
-        TrustAction::Revoke(start) => revoke(&start, args, dirs, screen).await,
-        TrustAction::Approve => {
+    // The parser lets none of these be typed together.
+    match (&args.revoke, args.list, args.yes) {
+        (Some(start), ..) => revoke(start, args, dirs, screen).await,
+        (None, true, _) => list(args, dirs, screen).await,
+        (None, false, true) => {
             let mut yes = |_: &str| Ok(Answer::Yes);
             approve(args, dirs, current, &mut Asking::Person(&mut yes), now, screen).await
         }
-        TrustAction::Ask => approve(args, dirs, current, &mut asking, now, screen).await,
+        (None, false, false) => approve(args, dirs, current, &mut asking, now, screen).await,
     }
 }
 
@@ -160,11 +161,7 @@ async fn revoke(start: &str, args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<
     if args.json {
         screen.json(&json!({ "revoked": hash, "places": places }))?;
     } else {
-        screen.result(&format!(
-            "revoked {} in {}",
-            short(&hash),
-            counted(usize::try_from(places).unwrap_or(usize::MAX), "place", "places")
-        ))?;
+        screen.result(&format!("revoked {} in {}", short(&hash), counted(places, "place", "places")))?;
     }
     Ok(exit_code::COMPLETED)
 }

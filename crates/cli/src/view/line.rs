@@ -159,7 +159,7 @@ fn waiting(wait: &WaitView, now: Timestamp) -> String {
 
 /// `up to 10 iterations`
 pub(super) fn up_to(iterations: u32) -> String {
-    format!("up to {}", counted(usize::try_from(iterations).unwrap_or(usize::MAX), "iteration", "iterations"))
+    format!("up to {}", counted(iterations, "iteration", "iterations"))
 }
 
 /// A time to wait for: to the second, with the day only where it is another.

@@ -185,14 +185,7 @@ impl Crew {
             "ralph_loop" => vec![CrewEffect::RunLoop { call: id, arguments: tool.arguments.to_value(), most }],
             _ => match self.program_delegation(&tool) {
                 Some(delegation) => {
-                    self.delegations.push(DelegationRecord {
-                        agent: delegation.target.clone(),
-                        objective: delegation.objective.clone(),
-                        result: None,
-                        unmet: Vec::new(),
-                        frame: None,
-                        observed: Vec::new(),
-                    });
+                    self.delegations.push(DelegationRecord::new(&delegation, None));
                     vec![CrewEffect::RunAgent { call: id, delegation: Box::new(delegation), most }]
                 }
                 None => vec![CrewEffect::CallTool { frame, call: id, tool }],

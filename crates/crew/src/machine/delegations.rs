@@ -51,14 +51,7 @@ impl Crew {
             let isolate = isolate && self.can_write(&agent);
             frame.state = FrameState::Opening { isolate };
             self.frames.insert(own, frame);
-            self.delegations.push(DelegationRecord {
-                agent: agent.name.clone(),
-                objective: delegation.objective.clone(),
-                result: None,
-                unmet: Vec::new(),
-                frame: Some(own),
-                observed: Vec::new(),
-            });
+            self.delegations.push(DelegationRecord::new(&delegation, Some(own)));
             frames.push(own);
             effects.push(CrewEffect::Tell(StreamEvent::Delegation { delegation: Box::new(delegation) }));
             effects.push(CrewEffect::Tell(StreamEvent::AgentSwitch { agent: agent.name.clone() }));

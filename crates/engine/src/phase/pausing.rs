@@ -39,21 +39,10 @@ impl Pausing {
                     iteration,
                     agent: title,
                     started: at,
-                    ended: None,
                     active_before: facts.active,
-                    worked: Millis(0),
                     before: tree,
-                    run: None,
-                    verdict: None,
-                    charged: Money::ZERO,
-                    claimed: false,
-                    blocked: None,
-                    interrupted: false,
-                    cost_unknown: false,
-                    estimated: false,
-                    undone: false,
-                    uncounted: false,
                     took_over_from: facts.given_up.take(),
+                    ..IterationRecord::default()
                 });
                 (Phase::Working(working), vec![effect])
             }

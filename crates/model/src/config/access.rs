@@ -1,21 +1,33 @@
 //! What the agents of a run may read and reach, and where their cost is counted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AgentNetwork, ConfigError, HostRule, LoopConfig, MeterMode, Sandboxing};
+use super::{AgentNetwork, ConfigError, HostRule, MeterMode, Sandboxing};
+use crate::named::is_default;
 
 /// What the agents of a run may read and reach, and where their cost is counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Access {
+    /// Where the cost of agents is counted.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub meter: MeterMode,
-    /// Requests and answers are recorded, redacted.
+    /// Requests and answers of agents are recorded, redacted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record_requests: bool,
     /// Paths that they may not read besides the usual ones, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hide: Vec<String>,
     /// Paths that they may read although they are usually hidden, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_read: Vec<String>,
+    /// What agents can reach.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub agent_network: AgentNetwork,
+    /// Hosts that agents reach besides their model services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
     pub allow_hosts: Vec<HostRule>,
 }
 
@@ -39,20 +51,5 @@ impl Access {
             return Err(ConfigError::new("allow_host", problem, "@allow_host together with @agent_network model"));
         }
         Ok(())
-    }
-}
-
-impl LoopConfig {
-    /// What its agents may read and reach.
-    #[must_use]
-    pub fn access(&self) -> Access {
-        Access {
-            meter: self.meter,
-            record_requests: self.record_requests,
-            hide: self.hide.clone(),
-            allow_read: self.allow_read.clone(),
-            agent_network: self.agent_network,
-            allow_hosts: self.allow_hosts.clone(),
-        }
     }
 }

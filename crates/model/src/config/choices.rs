@@ -104,12 +104,6 @@ pub enum AgentNetwork {
     Model,
 }
 
-impl AgentNetwork {
-    pub(super) const fn is_full(&self) -> bool {
-        matches!(self, Self::Full)
-    }
-}
-
 /// A host that may be reached: `registry.example.com`, `*.example.com`, `10.0.0.7:8080`, `[::1]:8080`. Without a port those of
 /// HTTP and HTTPS are meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,12 +181,6 @@ pub enum MeterMode {
     /// In what the program itself reports. Loops of versions without a gateway did this.
     #[default]
     Stream,
-}
-
-impl MeterMode {
-    pub(super) const fn is_stream(&self) -> bool {
-        matches!(self, Self::Stream)
-    }
 }
 
 /// What an agent's `<blocked>` does.

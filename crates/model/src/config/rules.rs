@@ -146,7 +146,7 @@ impl LoopConfig {
             return broken("setup", "is empty".into(), "a command such as \"npm ci\"".into());
         }
         self.validate_grade()?;
-        self.access().validate(self.sandbox)?;
+        self.access.validate(self.sandbox)?;
         if self.commit && self.verification_commands.is_empty() {
             let problem = "needs a check: only verified work is committed";
             return broken("commit", problem.into(), "@commit together with @verification_command".into());

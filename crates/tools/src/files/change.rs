@@ -11,8 +11,9 @@ use serde::Deserialize;
 use super::count;
 use super::root::{Access, Root, Target};
 use super::walk::{Entry, Ignored, walk};
-use crate::registry::{Answer, Registry};
-use crate::{Effect, Outcome};
+use crate::Effect::Writes;
+use crate::Outcome;
+use crate::registry::{Answer, Context, Registry};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,41 +54,34 @@ struct One {
 }
 
 pub(super) fn register(registry: &mut Registry, root: &Arc<Root>) {
-    let writes = Effect::Writes;
-    let at = Arc::clone(root);
-    let description = "Writes a file: makes it, or replaces its whole content.";
-    registry.add_blocking("fs_writeFile", writes, description, move |arguments, _| write(&at, &arguments));
-    let at = Arc::clone(root);
-    let description = "Replaces an exact piece of text in a file.";
-    registry.add_blocking("fs_edit", writes, description, move |arguments, _| edit(&at, &arguments));
-    let at = Arc::clone(root);
-    let description = "Makes a folder, with those above it.";
-    registry.add_blocking("fs_mkdir", writes, description, move |One { path }, _| {
-        Ok(Outcome::noted(format!("made the folder {}", at.folder(&path)?.display())))
-    });
-    let at = Arc::clone(root);
-    let description = "Moves or renames a file or folder. Replaces nothing.";
-    registry.add_blocking("fs_move", writes, description, move |arguments, _| rename(&at, &arguments));
-    let at = Arc::clone(root);
-    let description = "Deletes a file, a link or an empty folder.";
-    registry.add_blocking("fs_delete", writes, description, move |One { path }, _| delete(&at, &path));
+    registry.add_blocking(
+        root,
+        "fs_writeFile",
+        Writes,
+        "Writes a file: makes it, or replaces its whole content.",
+        write,
+    );
+    registry.add_blocking(root, "fs_edit", Writes, "Replaces an exact piece of text in a file.", edit);
+    registry.add_blocking(root, "fs_mkdir", Writes, "Makes a folder, with those above it.", make_folder);
+    registry.add_blocking(root, "fs_move", Writes, "Moves or renames a file or folder. Replaces nothing.", rename);
+    registry.add_blocking(root, "fs_delete", Writes, "Deletes a file, a link or an empty folder.", delete);
 }
 
-fn write(root: &Root, Write { path, content }: &Write) -> Answer {
-    let target = root.target(path)?;
+fn write(root: &Root, Write { path, content }: Write, _: &Context) -> Answer {
+    let target = root.target(&path)?;
     target.write(content.as_bytes())?;
     let done = if target.stat.is_some() { "replaced" } else { "created" };
     Ok(Outcome::noted(format!("{done} {} ({})", target.path.display(), count(content.lines().count(), "line"))))
 }
 
-fn edit(root: &Root, Edit { path, old, new, all }: &Edit) -> Answer {
+fn edit(root: &Root, Edit { path, old, new, all }: Edit, _: &Context) -> Answer {
     if old.is_empty() {
         return Err("old is empty: write the whole file with fs_writeFile".to_owned());
     }
     if old == new {
         return Err("old and new are the same".to_owned());
     }
-    let text = root.find(path, Access::Write)?.text()?;
+    let text = root.find(&path, Access::Write)?.text()?;
     let times = match (text.matches(old.as_str()).count(), all.unwrap_or_default()) {
         (0, _) => return Err(format!("{path} does not contain that text: read the file and copy it exactly")),
         (times @ 2.., false) => {
@@ -95,14 +89,18 @@ fn edit(root: &Root, Edit { path, old, new, all }: &Edit) -> Answer {
         }
         (times, _) => times,
     };
-    let target = root.target(path)?;
-    target.write(text.replace(old.as_str(), new).as_bytes())?;
+    let target = root.target(&path)?;
+    target.write(text.replace(old.as_str(), &new).as_bytes())?;
     Ok(Outcome::noted(format!("edited {} ({})", target.path.display(), count(times, "replacement"))))
 }
 
-fn rename(root: &Root, Move { from, to }: &Move) -> Answer {
-    let source = root.entry(from)?;
-    let target = root.target(to)?;
+fn make_folder(root: &Root, One { path }: One, _: &Context) -> Answer {
+    Ok(Outcome::noted(format!("made the folder {}", root.folder(&path)?.display())))
+}
+
+fn rename(root: &Root, Move { from, to }: Move, _: &Context) -> Answer {
+    let source = root.entry(&from)?;
+    let target = root.target(&to)?;
     if target.stat.is_some() {
         return Err(format!("{to} exists: delete it first, or choose another name"));
     }
@@ -129,8 +127,8 @@ fn rename(root: &Root, Move { from, to }: &Move) -> Answer {
     Ok(Outcome::noted(format!("moved {} to {}", source.path.display(), target.path.display())))
 }
 
-fn delete(root: &Root, path: &str) -> Answer {
-    let target = root.entry(path)?;
+fn delete(root: &Root, One { path }: One, _: &Context) -> Answer {
+    let target = root.entry(&path)?;
     let flags = if is_folder(&target) { AtFlags::REMOVEDIR } else { AtFlags::empty() };
     match unlinkat(&target.folder, &target.name, flags) {
         Ok(()) => Ok(Outcome::noted(format!("deleted {}", target.path.display()))),

@@ -1,6 +1,5 @@
 //! `fs_listFiles` and `fs_readFile`.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, statat};
@@ -9,8 +8,9 @@ use serde::Deserialize;
 
 use super::count;
 use super::root::{Access, Root};
-use crate::registry::{Answer, Registry};
-use crate::{Effect, MAX_TEXT, Outcome};
+use crate::Effect::Reads;
+use crate::registry::{Answer, Context, Registry};
+use crate::{MAX_TEXT, Outcome};
 
 /// The most entries of a folder that are listed.
 const MAX_ENTRIES: usize = 1000;
@@ -36,15 +36,12 @@ struct Read {
 }
 
 pub(super) fn register(registry: &mut Registry, root: &Arc<Root>) {
-    let at = Arc::clone(root);
     let description = "Lists one folder: names, sizes in bytes; folders end with a slash.";
-    registry.add_blocking("fs_listFiles", Effect::Reads, description, move |arguments, _| list(&at, arguments));
-    let at = Arc::clone(root);
-    let description = "Reads a text file, or some of its lines.";
-    registry.add_blocking("fs_readFile", Effect::Reads, description, move |arguments, _| read(&at, &arguments));
+    registry.add_blocking(root, "fs_listFiles", Reads, description, list);
+    registry.add_blocking(root, "fs_readFile", Reads, "Reads a text file, or some of its lines.", read);
 }
 
-fn list(root: &Root, List { path }: List) -> Answer {
+fn list(root: &Root, List { path }: List, _: &Context) -> Answer {
     let path = path.filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned());
     let found = root.find(&path, Access::Read)?;
     let failed = |error: rustix::io::Errno| format!("could not list {path}: {}", std::io::Error::from(error));
@@ -75,8 +72,8 @@ fn list(root: &Root, List { path }: List) -> Answer {
     Ok(Outcome::done(summary, text))
 }
 
-fn read(root: &Root, Read { path, offset, limit }: &Read) -> Answer {
-    let found = root.find(path, Access::Read)?;
+fn read(root: &Root, Read { path, offset, limit }: Read, _: &Context) -> Answer {
+    let found = root.find(&path, Access::Read)?;
     let text = found.text()?;
     let all = text.lines().count();
     let first = offset.unwrap_or(1).max(1) as usize;
@@ -102,9 +99,9 @@ fn read(root: &Root, Read { path, offset, limit }: &Read) -> Answer {
     }
     let last = first - 1 + lines;
     let summary = if lines == all {
-        format!("read {} ({})", display(&found.path), count(all, "line"))
+        format!("read {} ({})", found.path.display(), count(all, "line"))
     } else {
-        format!("read lines {first} to {last} of {all} of {}", display(&found.path))
+        format!("read lines {first} to {last} of {all} of {}", found.path.display())
     };
     if is_cut {
         shown.push_str(&format!("\n[line {last} is longer than the {ROOM} bytes that are shown]"));
@@ -115,8 +112,4 @@ fn read(root: &Root, Read { path, offset, limit }: &Read) -> Answer {
         shown.push_str(&format!("\n[lines {first} to {last} of {all}; continue with offset {}]", last + 1));
     }
     Ok(Outcome::done(summary, if all == 0 { "the file is empty".to_owned() } else { shown }))
-}
-
-fn display(path: &Path) -> std::path::Display<'_> {
-    path.display()
 }

@@ -13,8 +13,9 @@ use serde::Deserialize;
 use super::root::{Access, Root};
 use super::walk::{Entry, Ignored, walk};
 use super::{count, is_binary};
+use crate::Effect::Reads;
 use crate::registry::{Answer, Context, Registry};
-use crate::{Effect, MAX_TEXT, Outcome};
+use crate::{MAX_TEXT, Outcome};
 
 /// What is left of [`MAX_TEXT`] for a note at the end.
 const ROOM: usize = MAX_TEXT - 300;
@@ -40,18 +41,14 @@ struct Grep {
 }
 
 pub(super) fn register(registry: &mut Registry, root: &Arc<Root>) {
-    let at = Arc::clone(root);
     let description = "Finds files by their path. Files that git ignores are left out.";
-    registry
-        .add_blocking("fs_glob", Effect::Reads, description, move |arguments, context| glob(&at, &arguments, context));
-    let at = Arc::clone(root);
+    registry.add_blocking(root, "fs_glob", Reads, description, glob);
     let description = "Searches files for a regular expression. Files that git ignores and binary files are left out.";
-    registry
-        .add_blocking("fs_grep", Effect::Reads, description, move |arguments, context| grep(&at, arguments, context));
+    registry.add_blocking(root, "fs_grep", Reads, description, grep);
 }
 
-fn glob(root: &Root, Glob { pattern }: &Glob, context: &Context) -> Answer {
-    let wanted = globs(pattern)?;
+fn glob(root: &Root, Glob { pattern }: Glob, context: &Context) -> Answer {
+    let wanted = globs(&pattern)?;
     let mut found = Lines::default();
     each_file(root, ".", context, &mut |entry, path| {
         if wanted.matched(path, false).is_whitelist() && entry.is_file {

@@ -1,15 +1,16 @@
 //! A crew in the terminal: what it does as lines, questions and approvals where they come up, and a conversation.
 
 use std::io::{BufRead as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ralph_crew::{CrewResult, Decision, Question, StreamEvent};
+use ralph_crew::{CrewResult, CrewStatus, Decision, Question, StreamEvent};
 use ralph_host::CrewEdges;
 use ralph_runtime::{AskPerson, OpenedCrew};
 use ralph_text::sanitize;
 
-use super::{Shown, as_value, is_answered, is_set, set};
 use crate::input::is_interactive;
+use crate::screen::escaped;
 
 /// Characters of one line.
 const MAX_LINE: usize = 160;
@@ -18,19 +19,19 @@ pub(super) struct Terminal {
     /// Events go to standard error as JSON.
     as_json: bool,
     /// The answer is on the screen already.
-    shown: Shown,
+    shown: Arc<AtomicBool>,
     /// A conversation: answers are streamed.
     is_conversation: bool,
 }
 
 impl Terminal {
     pub(super) fn new(as_json: bool, is_conversation: bool) -> Self {
-        Self { as_json, shown: Shown::default(), is_conversation }
+        Self { as_json, shown: Arc::default(), is_conversation }
     }
 
     /// Whether the answer was streamed.
     pub(super) fn has_shown(&self) -> bool {
-        is_set(&self.shown)
+        self.shown.load(Ordering::Relaxed)
     }
 
     /// Who watches, and who can be asked.
@@ -43,9 +44,12 @@ impl Terminal {
             // A closed screen is no error.
             let _ = match told {
                 StreamEvent::Delta { .. } if as_json => Ok(()),
-                told if as_json => writeln!(err, "{}", crate::screen::escaped(&as_value(&told).to_string())),
+                told if as_json => {
+                    let line = serde_json::to_value(&told).unwrap_or_default().to_string();
+                    writeln!(err, "{}", escaped(&line))
+                }
                 StreamEvent::Delta { agent, text } if streams && agent == "chapo" => {
-                    set(&shown, true);
+                    shown.store(true, Ordering::Relaxed);
                     lines.is_open = true;
                     write!(err, "{}", sanitize(&text)).and_then(|()| err.flush())
                 }
@@ -54,7 +58,7 @@ impl Terminal {
                         let _ = writeln!(err);
                     }
                     if !matches!(told, StreamEvent::Answer { .. } | StreamEvent::Delta { .. }) {
-                        set(&shown, false);
+                        shown.store(false, Ordering::Relaxed);
                     }
                     // The prompt says what is asked.
                     let is_prompt = matches!(told, StreamEvent::Question { .. } | StreamEvent::Approval { .. });
@@ -89,15 +93,17 @@ impl Terminal {
                 },
             };
             history.push(text.clone());
-            set(&self.shown, false);
+            self.shown.store(false, Ordering::Relaxed);
             let result = opened.say(text).await?;
-            if let Some(answer) = result.answer.as_ref().filter(|_| is_answered(&result) && !self.has_shown()) {
+            if let Some(answer) =
+                result.answer.as_ref().filter(|_| result.status == CrewStatus::Answered && !self.has_shown())
+            {
                 eprint_all(&format!("{answer}\n"));
             }
             let doubts = result.doubts.iter().map(|doubt| format!("doubt: {doubt}\n")).collect::<String>();
             eprint_all(&doubts);
             result.details.iter().for_each(|details| eprint_all(&format!("{details}\n")));
-            set(&self.shown, true);
+            self.shown.store(true, Ordering::Relaxed);
         }
         let result = opened.close().await?;
         // One who asked nothing has no answer to miss.

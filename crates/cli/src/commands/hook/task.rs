@@ -38,13 +38,7 @@ impl Task {
 
     /// Writes a checkpoint, here and on the server where one is named; a warning where that failed.
     pub(super) fn checkpoint(&self, usual: PathBuf, reason: CheckpointReason) -> Option<String> {
-        let checkpoint = Checkpoint {
-            task_id: self.id,
-            iteration: self.iteration,
-            context_full: reason == CheckpointReason::Precompact,
-            timestamp: now(),
-            checkpoint_reason: reason,
-        };
+        let checkpoint = checkpoint(self.id, self.iteration, reason);
         let written = Checkpoints::new(folder(usual)).write(&checkpoint);
         let local = written.err().map(|error| format!("the checkpoint could not be written: {error}"));
         let remote = variable("RALPH_SERVER").and_then(|server| {
@@ -104,6 +98,12 @@ fn send(server: String, token: String, checkpoint: &Checkpoint) -> Result<(), St
     });
     let late = |_| format!("no answer within {} seconds", PATIENCE.as_secs());
     answer.recv_timeout(PATIENCE).map_err(late)?
+}
+
+/// Where the agent is now.
+pub(super) fn checkpoint(task_id: TaskId, iteration: u32, checkpoint_reason: CheckpointReason) -> Checkpoint {
+    let context_full = checkpoint_reason == CheckpointReason::Precompact;
+    Checkpoint { task_id, iteration, context_full, timestamp: now(), checkpoint_reason }
 }
 
 fn folder(usual: PathBuf) -> PathBuf {
