@@ -22,6 +22,7 @@ use crate::agent::{Capabilities, ReportsCost};
 use crate::claude::{self, Confinement};
 use crate::registry::{Behind, Kind, Needs};
 use crate::request::{Error, Observed};
+use crate::text::list;
 use crate::transcript::{Terminal, Transcript};
 
 /// The kind. It has agents only where `ralph session` makes one.
@@ -175,7 +176,7 @@ impl<'a> Turn<'a> {
         if at.is_some_and(|at| at <= self.records.since) {
             return Ok(());
         }
-        let blocks = line.message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let blocks = list(&line.message["content"]);
         let ids = |name: &'static str| blocks.iter().filter_map(move |block| block[name].as_str());
         // The result of the call that began the loop comes after its beginning, and is no work of this turn.
         if ids("tool_use_id").any(|id| !self.calls.contains(id)) {
@@ -256,8 +257,7 @@ fn rest_of(path: &Path, offset: u64) -> Option<(u64, Vec<u8>)> {
 }
 
 fn ends_with(message: &str, answer: &Value) -> bool {
-    let blocks = answer["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts = blocks.iter().filter_map(|block| block["text"].as_str()).map(str::trim);
+    let texts = list(&answer["content"]).iter().filter_map(|block| block["text"].as_str()).map(str::trim);
     let is_last = answer["stop_reason"].as_str().is_none_or(|reason| reason != "tool_use");
     is_last && texts.into_iter().any(|text| !text.is_empty() && message.trim().ends_with(text))
 }

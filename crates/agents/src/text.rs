@@ -8,9 +8,24 @@ use serde_json::Value;
 const OWN: [&str; 4] = ["verify", REPORT, "stream", "more"];
 pub(crate) const REPORT: &str = "report";
 
+/// The text that a value is; empty where it is none.
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
 /// The text below a name; empty where there is none.
 pub(crate) fn field<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
+    text(&value[name])
+}
+
+/// The whole number below a name; nothing where there is none.
+pub(crate) fn count(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or(0)
+}
+
+/// The list that a value is; empty where it is none.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Remembers one more; the oldest is forgotten where there are as many as there may be.
