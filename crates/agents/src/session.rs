@@ -19,8 +19,8 @@ use serde_json::Value;
 
 use crate::adapter::Parser;
 use crate::agent::{Capabilities, ReportsCost};
-use crate::claude::{self, Confinement};
-use crate::registry::{Behind, Kind, Needs};
+use crate::claude;
+use crate::registry::{Behind, Kind, Needs, Start};
 use crate::request::{Error, Observed};
 use crate::text::list;
 use crate::transcript::{Terminal, Transcript};
@@ -38,9 +38,8 @@ pub(crate) static KIND: Kind = Kind {
         ..Capabilities::STREAMING
     },
     program: Behind::Unknown,
-    build: |_, spec, _| Err(Error::NothingToStart { agent: spec.name }),
-    invoke: None,
-    log_parser: Some(|| claude::parser(Confinement::None)),
+    start: Start::Nothing,
+    log_parser: Some(claude::parser),
 };
 
 /// How long the end of a turn is waited for in the records.
@@ -128,7 +127,7 @@ impl<'a> Turn<'a> {
         Ok(Self {
             records,
             redactor,
-            parser: claude::parser(Confinement::None),
+            parser: claude::parser(),
             transcript: Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, now),
             log,
             bytes: 0,

@@ -77,13 +77,9 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-/// A word for a line of shell, quoted where it has to be.
-pub(crate) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+/// A prompt such that its first word is not taken for a command of the program's own.
+pub(crate) fn no_command(prompt: &str) -> String {
+    if prompt.starts_with('/') { format!("\n{prompt}") } else { prompt.to_owned() }
 }
 
 /// Whether a line of a failed call is what the system says where somebody is kept inside. Its own words only, as it writes them:

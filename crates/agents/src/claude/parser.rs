@@ -43,16 +43,8 @@ pub(super) fn is_piece(line: &str) -> bool {
         || (line.starts_with(r#"{"type":"stream_event","#) && line.contains(r#""type":"content_block_delta""#))
 }
 
-/// Whether something else than the program can keep it from writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Confinement {
-    None,
-    Sandbox,
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Claude {
-    confinement: Confinement,
     answers: Answers,
     spending: Spending,
     /// The last words of the main conversation.
@@ -118,21 +110,6 @@ impl Parser for Claude {
 }
 
 impl Claude {
-    pub(super) fn new(confinement: Confinement) -> Self {
-        Self {
-            confinement,
-            answers: Answers::default(),
-            spending: Spending::default(),
-            words: String::new(),
-            denied: VecDeque::new(),
-            failure: None,
-            until: None,
-            compactions: 0,
-            stderr: VecDeque::new(),
-            began: false,
-        }
-    }
-
     /// A piece of an answer, as the service sends it.
     fn streamed(&mut self, event: &Value, transcript: &mut Transcript) {
         let inner = &event["event"];
@@ -194,7 +171,7 @@ impl Claude {
                 self.remember_denied(id);
                 CallEnd::Denied(error_words(&block["content"]))
             } else if is_error {
-                if self.confinement == Confinement::Sandbox
+                if transcript.is_confined()
                     && let Some(line) = refused_by_sandbox(&block["content"])
                 {
                     transcript.fault(FaultKind::SandboxRefused, line);
