@@ -31,17 +31,18 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_model::AgentSpec;
-use ralph_process::{Pieces, Spec, Stdin, Stop, Supervisor, feed};
+use ralph_model::{AgentSpec, shell_word};
+use ralph_process::{Pieces, Spec, Stdin, Stop, feed};
 use tokio::sync::watch;
 
 use crate::adapter::Invocation;
-use crate::agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
+use crate::agent::{Capabilities, ReportsCost};
+use crate::process_agent::Run;
 use crate::programs::{Program, takes_words};
-use crate::registry::{Behind, Kind, Needs};
-use crate::request::{AgentServices, Error, Observed, Request};
+use crate::registry::{Behind, Kind, Needs, Start};
+use crate::request::{Error, Observed, Request};
 use crate::stream;
-use crate::text::shell_word;
+use crate::text::no_command;
 use calls::Confinement;
 use client::{Client, PromptTask};
 use talk::Talk;
@@ -74,60 +75,28 @@ pub(crate) static KIND: Kind = Kind {
         ..Capabilities::STREAMING
     },
     program: Behind::NamedInCommand,
-    build: Server::build,
-    invoke: None,
+    start: Start::Line(|given| Box::pin(run(given))),
     log_parser: Some(listener),
 };
 
-struct Server {
-    spec: AgentSpec,
-    line: String,
-    services: AgentServices,
-}
-
-impl Server {
-    fn build(_: &'static Kind, spec: AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>, Error> {
-        let Some(line) = spec.shell_line() else { return Err(Error::NothingToStart { agent: spec.name }) };
-        Ok(Box::new(Self { line: line.to_owned(), spec, services }))
-    }
-}
-
-impl Agent for Server {
-    fn capabilities(&self) -> Capabilities {
-        KIND.capabilities
-    }
-
-    fn run<'a>(&'a self, task: &'a AgentTask, stop: StopSignal, events: EventSink<'a>) -> RunFuture<'a> {
-        let AgentServices { supervisor, base } = &self.services;
-        let request = Request::new(task, base.clone());
-        Box::pin(run(supervisor, &self.line, &self.spec, request, stop, events))
-    }
-}
-
 /// Runs the server once, from its start until nothing of it is left.
-async fn run(
-    supervisor: &Supervisor,
-    command: &str,
-    agent: &AgentSpec,
-    request: Request<'_>,
-    stop: StopSignal,
-    observe: EventSink<'_>,
-) -> Result<Observed, Error> {
-    let talk = Talk::new();
-    let invocation = invocation(command, agent, &request, talk.clone());
+async fn run(run: Run<'_>) -> Result<Observed, Error> {
+    let Run { supervisor, spec, target: command, request, stop, events } = run;
+    let talk = Talk::default();
+    let invocation = invocation(command, spec, &request, talk.clone());
     let (ended_by, stops) = watch::channel(*stop.borrow());
     tokio::select! {
         // It never ends by itself; first, so that output does not keep a request to stop waiting.
         biased;
         never = mediate(stop, &ended_by, &talk) => match never {},
-        observed = stream::run(supervisor, invocation, request, agent, KIND.capabilities, stops, observe) => observed,
+        observed = stream::run(supervisor, invocation, request, spec, KIND.capabilities, stops, events) => observed,
     }
 }
 
 fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Talk) -> Invocation {
     let (feeder, feed) = feed(MAX_WAITING);
     let task = PromptTask {
-        prompt: prompt(request.prompt),
+        prompt: no_command(request.prompt),
         directory: request.base.directory.clone(),
         model: agent.model.clone(),
         prohibited: request.base.prohibited.clone(),
@@ -149,11 +118,6 @@ fn command_line(command: &str, agent: &AgentSpec, request: &Request<'_>) -> Stri
     let words = Program::of(agent).and_then(|program| program.server_words).filter(|_| takes_words(command));
     let words = words.map(|words| words(agent, request)).unwrap_or_default();
     words.iter().fold(command.to_owned(), |line, word| format!("{line} {}", shell_word(&word.to_string_lossy())))
-}
-
-/// The prompt, such that its first word is not taken for a command of the server's own.
-fn prompt(text: &str) -> String {
-    if text.starts_with('/') { format!("\n{text}") } else { text.to_owned() }
 }
 
 fn environment(agent: &AgentSpec, request: &Request<'_>) -> Vec<(OsString, OsString)> {
@@ -184,7 +148,7 @@ async fn mediate(
     let why = tokio::select! {
         why = asked(&mut stop) => {
             if why == Stop::Requested {
-                talk.cancel();
+                talk.cancel.send_replace(true);
                 // Whether it worked or not, the process ends now.
                 let _ = tokio::time::timeout(CANCEL_GRACE, talk.over()).await;
             }
@@ -211,7 +175,7 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
 /// A parser without a server, for recorded lines.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
-    Box::new(Client::new(PromptTask { prohibited, ..PromptTask::recorded() }, Box::new(|_| Ok(())), Talk::new()))
+    Box::new(Client::new(PromptTask { prohibited, ..PromptTask::recorded() }, Box::new(|_| Ok(())), Talk::default()))
 }
 
 /// A parser of logs, which may begin anywhere.

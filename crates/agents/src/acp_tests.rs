@@ -88,8 +88,8 @@ fn inside_a_sandbox_the_adapter_of_claude_code_gets_a_folder_that_it_can_write()
 
 #[test]
 fn a_prompt_is_no_command() {
-    assert_eq!(prompt("/init it"), "\n/init it");
-    assert_eq!(prompt("make it"), "make it");
+    assert_eq!(no_command("/init it"), "\n/init it");
+    assert_eq!(no_command("make it"), "make it");
 }
 
 #[test]

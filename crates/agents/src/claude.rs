@@ -19,11 +19,11 @@ use ralph_process::{Pieces, Stdin};
 
 pub(crate) use self::kind::KIND;
 use self::parser::Claude;
-pub(crate) use self::parser::Confinement;
 use self::settings::RunSettings;
 use crate::adapter::{Invocation, Parser};
 use crate::files::{Links, MAX_BYTES, read_plain, within, write_private};
 use crate::request::{Error, Request};
+use crate::text::no_command;
 
 /// Retries of a request. Longer limits are waited out by the loop, which shows that it waits.
 const RETRIES: &str = "3";
@@ -68,14 +68,13 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     }
     arguments.add(&spec.args);
 
-    let confinement = if request.base.is_confined() { Confinement::Sandbox } else { Confinement::None };
     Ok(Invocation {
         program: arguments.0,
         environment: environment(spec, unset(settings.environment, request)),
-        stdin: Stdin::Bytes(prompt(request.prompt).into_bytes()),
+        stdin: Stdin::Bytes(no_command(request.prompt).into_bytes()),
         // A piece of an answer comes whole in a later line; a secret is found there, and not cut into pieces.
         pieces: Some(Pieces::ToldAgain(parser::is_piece)),
-        parser: parser(confinement),
+        parser: parser(),
     })
 }
 
@@ -123,11 +122,6 @@ fn environment(spec: &AgentSpec, login: Vec<(OsString, OsString)>) -> Vec<(OsStr
     crate::stream::merged(login, own)
 }
 
-/// The prompt, such that its first word is not taken for a command of the program's own.
-fn prompt(text: &str) -> String {
-    if text.starts_with('/') { format!("\n{text}") } else { text.to_owned() }
-}
-
 /// Instructions of the repository that it would not read by itself.
 fn unread_instructions(directory: &Path) -> Option<PathBuf> {
     let has_own = OWN_INSTRUCTIONS.iter().any(|name| directory.join(name).is_file());
@@ -141,8 +135,8 @@ fn user_settings(request: &Request<'_>) -> Option<String> {
     read_plain(&folder.join("settings.json"), Links::Follow, MAX_BYTES).ok()
 }
 
-pub(crate) fn parser(confinement: Confinement) -> Box<dyn Parser> {
-    Box::new(Claude::new(confinement))
+pub(crate) fn parser() -> Box<dyn Parser> {
+    Box::<Claude>::default()
 }
 
 #[cfg(test)]

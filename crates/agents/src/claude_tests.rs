@@ -12,7 +12,7 @@ use crate::transcript::{Terminal, Transcript};
 
 #[test]
 fn recorded_streams_are_read_as_written_beside_them() {
-    golden::check("claude", || parser(Confinement::Sandbox));
+    golden::check_in(|| golden::transcript().confined(true), "claude", parser);
 }
 
 // --- how it is called --------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ static STREAMS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
 });
 
 fn read(text: &str) -> Transcript {
-    let (mut parser, mut transcript) = (parser(Confinement::Sandbox), golden::transcript());
+    let (mut parser, mut transcript) = (parser(), golden::transcript());
     for line in text.lines() {
         parser.stdout(line, &mut transcript);
         parser.stderr(line, &mut transcript);

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_model::AgentSpec;
 use ralph_process::Stdin;
+use serde_json::Value;
 
 pub(crate) use self::kind::KIND;
 use crate::adapter::{Invocation, Parser};
@@ -197,22 +198,10 @@ fn untrusted(directory: &Path) -> String {
     format!("{{{}}}", entries.join(","))
 }
 
-/// A string in TOML.
+/// A string in TOML, which quotes as JSON does. Control characters are left out: not all of them may stand in one.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            control if control.is_control() => {}
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
+    let printable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    Value::from(text.chars().filter(printable).collect::<String>()).to_string()
 }
 
 #[cfg(test)]

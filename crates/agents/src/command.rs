@@ -1,22 +1,24 @@
 //! Any program as an agent: the prompt on its standard input, or in a file that its command line names.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_model::{AgentEvent, AgentSpec, Cost, Money, ToolEvidence, Usage};
-use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor};
+use ralph_model::{AgentEvent, AgentSpec, Cost, Money, ToolEvidence, Usage, shell_word};
+use ralph_process::{Finished, Spec, Stdin, Stop, Stream};
 use tokio::sync::watch;
 
-use crate::agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
+use crate::agent::{Capabilities, ReportsCost};
 use crate::files::write_private;
-use crate::registry::{Behind, Kind, Needs};
+use crate::process_agent::Run;
+use crate::registry::{Behind, Kind, Needs, Start};
 use crate::report_file::{ReportFile, read_report, redact_report};
-use crate::request::{AgentServices, Error, Observed, Request, TAIL};
-use crate::stream::ask;
-use crate::text::{REPORT, bounded, shell_word, short, tool_name};
+use crate::request::{Error, Observed, TAIL};
+use crate::stream::{ask, pass_on};
+use crate::text::{REPORT, bounded, short, tool_name};
 
 /// Names the file to which a command writes its cost and its results.
 pub const REPORT_VARIABLE: &str = "RALPH_RESULT_FILE";
@@ -39,44 +41,12 @@ pub(crate) static KIND: Kind = Kind {
         ..Capabilities::STREAMING
     },
     program: Behind::Unknown,
-    build: CommandAgent::build,
-    invoke: None,
+    start: Start::Line(|given| Box::pin(run(given))),
     log_parser: None,
 };
 
-struct CommandAgent {
-    line: String,
-    unmetered: bool,
-    services: AgentServices,
-}
-
-impl CommandAgent {
-    fn build(_: &'static Kind, spec: AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>, Error> {
-        let Some(line) = spec.shell_line() else { return Err(Error::NothingToStart { agent: spec.name }) };
-        Ok(Box::new(Self { line: line.to_owned(), unmetered: spec.unmetered, services }))
-    }
-}
-
-impl Agent for CommandAgent {
-    fn capabilities(&self) -> Capabilities {
-        KIND.capabilities
-    }
-
-    fn run<'a>(&'a self, task: &'a AgentTask, stop: StopSignal, events: EventSink<'a>) -> RunFuture<'a> {
-        let AgentServices { supervisor, base } = &self.services;
-        let request = Request::new(task, base.clone());
-        Box::pin(run(supervisor, &self.line, self.unmetered, request, stop, events))
-    }
-}
-
-async fn run(
-    supervisor: &Supervisor,
-    command: &str,
-    unmetered: bool,
-    request: Request<'_>,
-    stop: StopSignal,
-    observe: EventSink<'_>,
-) -> Result<Observed, Error> {
+async fn run(run: Run<'_>) -> Result<Observed, Error> {
+    let Run { supervisor, spec: AgentSpec { unmetered, .. }, target: command, request, stop, events: observe } = run;
     let prompt_file = request.base.scratch.join("prompt.md");
     let report = request.base.scratch.join("result.json");
     write_private(&prompt_file, request.prompt)?;
@@ -94,11 +64,12 @@ async fn run(
     let mut highest = None;
     let finished = {
         let mut on_text = |_: Stream, text: &str| observe(AgentEvent::Output { text: text.to_owned() });
-        let watch_over = watch_over(stop, ended_by, budget, &report, &mut highest);
+        let watch_cost = watch_cost(&ended_by, budget, &report, &mut highest);
         tokio::select! {
-            // The watcher never ends by itself; polled first so that a request to stop is not kept waiting by output.
+            // Neither of these two ever ends by itself; first, so that output does not keep them waiting.
             biased;
-            never = watch_over => match never {},
+            never = pass_on(stop, &ended_by) => match never {},
+            never = watch_cost => match never {},
             finished = supervisor.run(spec, stops, &mut on_text) => finished?,
         }
     };
@@ -114,7 +85,7 @@ async fn run(
         let Usage { input_tokens, output_tokens, .. } = *usage;
         observe(AgentEvent::Usage { input_tokens, output_tokens, cost: *cost });
     }
-    Ok(observed(finished, transcript, unmetered, &redactor))
+    Ok(observed(finished, transcript, *unmetered, &redactor))
 }
 
 /// A cost that was reported once is not taken back by a later report.
@@ -124,34 +95,20 @@ fn keep_highest(report: Option<ReportFile>, highest: Option<Money>) -> Option<Re
     Some(ReportFile { cost: report.cost.max(Some(highest)), ..report })
 }
 
-/// Passes requests to stop on, and asks for one itself when the report says that the budget is spent.
-async fn watch_over(
-    mut stop: watch::Receiver<Option<Stop>>,
-    ended_by: watch::Sender<Option<Stop>>,
+/// Asks for the end when the report says that the budget is spent.
+async fn watch_cost(
+    ended_by: &watch::Sender<Option<Stop>>,
     budget: Option<Money>,
     report: &Path,
     highest: &mut Option<Money>,
-) -> std::convert::Infallible {
+) -> Infallible {
+    let Some(budget) = budget else { return std::future::pending().await };
     let mut look = tokio::time::interval(COST_POLL_INTERVAL);
-    let mut asked = false;
     loop {
-        tokio::select! {
-            changed = stop.changed(), if !asked => match changed {
-                Ok(()) => {
-                    let wanted = *stop.borrow();
-                    ask(&ended_by, wanted);
-                }
-                // All senders are gone.
-                Err(_) => asked = true,
-            },
-            _ = look.tick() => {
-                if budget.is_some() && let Ok(Some(ReportFile { cost: cost @ Some(_), .. })) = read_report(report) {
-                    *highest = cost.max(*highest);
-                }
-                if let (Some(highest), Some(budget)) = (*highest, budget) && highest >= budget {
-                    ask(&ended_by, Some(Stop::BudgetSpent));
-                }
-            }
+        look.tick().await;
+        if let Ok(Some(ReportFile { cost, .. })) = read_report(report) {
+            *highest = cost.max(*highest);
+            ask(ended_by, highest.filter(|cost| *cost >= budget).map(|_| Stop::BudgetSpent));
         }
     }
 }

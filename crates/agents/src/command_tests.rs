@@ -24,7 +24,6 @@ async fn the_highest_cost_of_a_running_command_is_remembered_and_ends_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.json");
     let report = |cost: &str| fs::write(&path, format!("{{\"costUSD\": {cost}}}")).unwrap();
-    let (_stop, stop) = watch::channel(None);
     let (ended_by, mut ended) = watch::channel(None);
     let mut highest = None;
     {
@@ -36,7 +35,7 @@ async fn the_highest_cost_of_a_running_command_is_remembered_and_ends_it() {
             // It is looked at again, and nothing is taken back however often that is.
             tokio::time::sleep(COST_POLL_INTERVAL * 3).await;
         };
-        let watching = watch_over(stop, ended_by, Some(Money::dollars(1)), &path, &mut highest);
+        let watching = watch_cost(&ended_by, Some(Money::dollars(1)), &path, &mut highest);
         tokio::select! { never = watching => match never {}, () = steps => {} }
     }
     assert_eq!(highest, Some(Money::from_micros(1_250_000)));

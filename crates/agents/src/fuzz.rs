@@ -18,7 +18,7 @@ pub fn acp(bytes: &[u8]) {
 }
 
 pub fn claude(bytes: &[u8]) {
-    read(bytes, claude::parser(claude::Confinement::None), "result");
+    read(bytes, claude::parser(), "result");
 }
 
 pub fn codex(bytes: &[u8]) {

@@ -57,8 +57,11 @@ pub(crate) const fn request(prompt: &str, base: ProcessBase) -> Request<'_> {
 }
 
 /// What a parser learns from a recorded stream.
-pub(crate) fn observe(mut parser: Box<dyn Parser>, stream: &str) -> (TranscriptSummary, Ended) {
-    let mut transcript = transcript();
+pub(crate) fn observe(parser: Box<dyn Parser>, stream: &str) -> (TranscriptSummary, Ended) {
+    observe_in(transcript(), parser, stream)
+}
+
+fn observe_in(mut transcript: Transcript, mut parser: Box<dyn Parser>, stream: &str) -> (TranscriptSummary, Ended) {
     let mut ended = Ended::Exited { code: 0 };
     let mut heard = false;
     for line in stream.lines() {
@@ -86,6 +89,11 @@ pub(crate) fn observe(mut parser: Box<dyn Parser>, stream: &str) -> (TranscriptS
 
 /// Compares all recorded streams of an agent with what is written beside them.
 pub(crate) fn check(name: &str, parser: impl Fn() -> Box<dyn Parser>) {
+    check_in(transcript, name, parser);
+}
+
+/// The same for runs that began with such a transcript.
+pub(crate) fn check_in(transcript: impl Fn() -> Transcript, name: &str, parser: impl Fn() -> Box<dyn Parser>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("streams").join(name);
     let update = std::env::var_os("RALPH_UPDATE_STREAMS").is_some();
     let mut wrong = Vec::new();
@@ -93,7 +101,7 @@ pub(crate) fn check(name: &str, parser: impl Fn() -> Box<dyn Parser>) {
     let mut paths: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
-        let (transcript, ended) = observe(parser(), &fs::read_to_string(&path).unwrap());
+        let (transcript, ended) = observe_in(transcript(), parser(), &fs::read_to_string(&path).unwrap());
         let (got, beside) = (written(&transcript, &ended), path.with_extension("expected"));
         if update {
             fs::write(&beside, &got).unwrap();

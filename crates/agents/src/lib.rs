@@ -23,7 +23,7 @@ mod mcp_server;
 mod meter;
 mod native;
 mod opencode;
-mod program_agent;
+mod process_agent;
 mod programs;
 mod readable;
 mod record;
@@ -40,9 +40,10 @@ mod trouble;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_model::{AgentSpec, Millis, Timestamp};
+use ralph_model::{AgentSpec, Millis, Timestamp, shell_word};
 use ralph_process::{Files, Level, Network, Sandbox};
 
+use crate::registry::Start;
 use crate::request::Request;
 pub use agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
 pub use command::REPORT_VARIABLE;
@@ -64,8 +65,8 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
     // Some of them are given settings of the run's own.
     let folder = tempfile::tempdir()
         .map_err(|source| Error::Scratch { path: PathBuf::from("the folder for temporary files"), source })?;
-    let program = spec.program_name().zip(Kind::of(spec).and_then(|kind| kind.invoke));
-    let Some((program, invoke)) = program else {
+    let (Some(program), Some(Start::Program(invoke))) = (spec.program_name(), Kind::of(spec).map(|kind| kind.start))
+    else {
         return Ok(spec.shell_line().unwrap_or(&spec.name).to_owned());
     };
     let base = ProcessBase {
@@ -93,5 +94,5 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
     let invocation = invoke(spec, program, &Request { prompt: "", budget: None, timeout: Millis(0), base })?;
     let scratch = folder.path().to_string_lossy().into_owned();
     let words = invocation.program.iter().map(|word| word.to_string_lossy().replace(&scratch, "DIR"));
-    Ok(words.map(|word| text::shell_word(&word)).collect::<Vec<_>>().join(" "))
+    Ok(words.map(|word| shell_word(&word)).collect::<Vec<_>>().join(" "))
 }

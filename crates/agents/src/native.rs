@@ -4,8 +4,7 @@
 use ralph_model::AgentSpec;
 
 use crate::agent::{Capabilities, ReportsCost};
-use crate::registry::{Behind, Kind, Needs};
-use crate::request::Error;
+use crate::registry::{Behind, Kind, Needs, Start};
 
 pub(crate) static KIND: Kind = Kind {
     name: AgentSpec::NATIVE,
@@ -17,7 +16,6 @@ pub(crate) static KIND: Kind = Kind {
         ..Capabilities::STREAMING
     },
     program: Behind::Unknown,
-    build: |_, spec, _| Err(Error::NothingToStart { agent: spec.name }),
-    invoke: None,
+    start: Start::Nothing,
     log_parser: None,
 };

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use ralph_model::AgentSpec;
 
 use crate::adapter::{Invocation, Parser};
-use crate::agent::{Agent, Capabilities};
+use crate::agent::{Agent, Capabilities, RunFuture};
+use crate::process_agent::{ProcessAgent, Run};
 use crate::programs::Program;
 use crate::request::{AgentServices, Error, Request};
 use crate::{acp, claude, codex, command, gemini, native, opencode, session};
@@ -15,10 +16,19 @@ use crate::{acp, claude, codex, command, gemini, native, opencode, session};
 static KINDS: [&Kind; 7] =
     [&claude::KIND, &codex::KIND, &opencode::KIND, &gemini::KIND, &acp::KIND, &command::KIND, &native::KIND];
 
-pub(crate) type Build = fn(&'static Kind, AgentSpec, AgentServices) -> Result<Box<dyn Agent>, Error>;
-
 /// How a program is called for a run.
 pub(crate) type Invoke = fn(&AgentSpec, &str, &Request<'_>) -> Result<Invocation, Error>;
+
+/// How the process of an agent is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Start {
+    /// A program with arguments, of which a parser reads what it prints.
+    Program(Invoke),
+    /// The line of shell that the user gives.
+    Line(for<'a> fn(Run<'a>) -> RunFuture<'a>),
+    /// It is no process of this crate.
+    Nothing,
+}
 
 /// A kind of agent: what is known of it before one is built.
 #[derive(Debug)]
@@ -28,9 +38,7 @@ pub struct Kind {
     /// What can be seen of it, and what it can do.
     pub capabilities: Capabilities,
     pub(crate) program: Behind,
-    pub(crate) build: Build,
-    /// How its program is called, where it is called once for a run.
-    pub(crate) invoke: Option<Invoke>,
+    pub(crate) start: Start,
     /// Reads its logs; none where they are for people already.
     pub(crate) log_parser: Option<fn() -> Box<dyn Parser>>,
 }
@@ -113,7 +121,7 @@ pub fn build(spec: &AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>
         return Err(Error::ForeignCode { agent: spec.name.clone(), place });
     }
     tracing::debug!(agent = spec.title(), kind = kind.name, launch = ?spec.launch, "agent built");
-    (kind.build)(kind, spec.clone(), services)
+    Ok(Box::new(ProcessAgent::new(kind, spec, services)?))
 }
 
 /// Where code of a repository lies that an agent would run as part of itself, with no way to keep it from that. None for whoever

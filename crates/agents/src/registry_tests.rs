@@ -53,7 +53,7 @@ fn every_program_is_given_the_server_of_tools_and_no_value_of_its_variables_is_w
         let home = folder.path().to_str().unwrap();
         let mut base = crate::golden::base(folder.path(), &[("RALPH_TOKEN", "ralph_s3cr3t"), ("HOME", home)]);
         base.mcp_server = Some(server.clone());
-        let Some(invoke) = kind.invoke else { continue };
+        let Start::Program(invoke) = kind.start else { continue };
         let invocation = invoke(&AgentSpec::program("x", kind.name), "x", &crate::golden::request("x", base)).unwrap();
         let mut written: Vec<String> =
             invocation.program.iter().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -19,9 +19,10 @@ use serde_json::Value;
 
 use crate::adapter::Parser;
 use crate::agent::{Capabilities, ReportsCost};
-use crate::claude::{self, Confinement};
-use crate::registry::{Behind, Kind, Needs};
+use crate::claude;
+use crate::registry::{Behind, Kind, Needs, Start};
 use crate::request::{Error, Observed};
+use crate::text::list;
 use crate::transcript::{Terminal, Transcript};
 
 /// The kind. It has agents only where `ralph session` makes one.
@@ -37,9 +38,8 @@ pub(crate) static KIND: Kind = Kind {
         ..Capabilities::STREAMING
     },
     program: Behind::Unknown,
-    build: |_, spec, _| Err(Error::NothingToStart { agent: spec.name }),
-    invoke: None,
-    log_parser: Some(|| claude::parser(Confinement::None)),
+    start: Start::Nothing,
+    log_parser: Some(claude::parser),
 };
 
 /// How long the end of a turn is waited for in the records.
@@ -127,7 +127,7 @@ impl<'a> Turn<'a> {
         Ok(Self {
             records,
             redactor,
-            parser: claude::parser(Confinement::None),
+            parser: claude::parser(),
             transcript: Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, now),
             log,
             bytes: 0,
@@ -175,7 +175,7 @@ impl<'a> Turn<'a> {
         if at.is_some_and(|at| at <= self.records.since) {
             return Ok(());
         }
-        let blocks = line.message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let blocks = list(&line.message["content"]);
         let ids = |name: &'static str| blocks.iter().filter_map(move |block| block[name].as_str());
         // The result of the call that began the loop comes after its beginning, and is no work of this turn.
         if ids("tool_use_id").any(|id| !self.calls.contains(id)) {
@@ -256,8 +256,7 @@ fn rest_of(path: &Path, offset: u64) -> Option<(u64, Vec<u8>)> {
 }
 
 fn ends_with(message: &str, answer: &Value) -> bool {
-    let blocks = answer["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts = blocks.iter().filter_map(|block| block["text"].as_str()).map(str::trim);
+    let texts = list(&answer["content"]).iter().filter_map(|block| block["text"].as_str()).map(str::trim);
     let is_last = answer["stop_reason"].as_str().is_none_or(|reason| reason != "tool_use");
     is_last && texts.into_iter().any(|text| !text.is_empty() && message.trim().ends_with(text))
 }

@@ -8,9 +8,24 @@ use serde_json::Value;
 const OWN: [&str; 4] = ["verify", REPORT, "stream", "more"];
 pub(crate) const REPORT: &str = "report";
 
+/// The text that a value is; empty where it is none.
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
 /// The text below a name; empty where there is none.
 pub(crate) fn field<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
+    text(&value[name])
+}
+
+/// The whole number below a name; nothing where there is none.
+pub(crate) fn count(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or(0)
+}
+
+/// The list that a value is; empty where it is none.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Remembers one more; the oldest is forgotten where there are as many as there may be.
@@ -62,13 +77,9 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-/// A word for a line of shell, quoted where it has to be.
-pub(crate) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+/// A prompt such that its first word is not taken for a command of the program's own.
+pub(crate) fn no_command(prompt: &str) -> String {
+    if prompt.starts_with('/') { format!("\n{prompt}") } else { prompt.to_owned() }
 }
 
 /// Whether a line of a failed call is what the system says where somebody is kept inside. Its own words only, as it writes them:

@@ -101,6 +101,10 @@ impl Transcript {
         self
     }
 
+    pub(crate) const fn is_confined(&self) -> bool {
+        self.confined
+    }
+
     // --- what a parser says ----------------------------------------------------------------------------------------
 
     /// The time of what is being read.

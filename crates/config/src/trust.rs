@@ -147,9 +147,7 @@ impl Question {
 
 /// A path as a word of a shell's command line.
 pub fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    ralph_model::shell_word(&path.to_string_lossy())
 }
 
 #[cfg(test)]

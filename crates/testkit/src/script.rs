@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Step;
@@ -104,8 +105,7 @@ impl Script {
     }
 
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
-        serde_json::from_slice(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })
+        load(path)
     }
 
     /// The steps of run `number`, counted from 1.
@@ -143,6 +143,12 @@ impl Script {
             Err(error) => panic!("could not read {}: {error}", state.display()),
         }
     }
+}
+
+/// Reads a script of an agent or of a model.
+pub(crate) fn load<T: DeserializeOwned>(path: &Path) -> Result<T, LoadError> {
+    let text = fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+    serde_json::from_slice(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })
 }
 
 fn read_count(file: &mut File) -> io::Result<u64> {

@@ -69,11 +69,6 @@ impl Step {
         Self::SleepMs(millis(time))
     }
 
-    /// Burns processor time for a while.
-    pub fn busy(time: Duration) -> Self {
-        Self::BusyMs(millis(time))
-    }
-
     /// Ignores the signals that ask a process to end.
     pub fn ignore_signals() -> Self {
         Self::IgnoreSignals(vec![SignalName::Term, SignalName::Int, SignalName::Hup])

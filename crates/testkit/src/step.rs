@@ -41,10 +41,6 @@ pub enum Step {
         target: PathBuf,
         path: PathBuf,
     },
-    Copy {
-        from: PathBuf,
-        to: PathBuf,
-    },
     Rename {
         from: PathBuf,
         to: PathBuf,
@@ -78,7 +74,6 @@ pub enum Step {
     /// Ends the run by sending itself a signal.
     Die(SignalName),
     SleepMs(u64),
-    BusyMs(u64),
     /// Ignores signals. Holds from the start of the run and for everything that the run starts.
     IgnoreSignals(Vec<SignalName>),
     Fork(Child),
@@ -99,13 +94,6 @@ pub enum Step {
     /// Asks on the terminal and waits for a line; prints `no terminal` where there is none.
     ReadTty {
         question: String,
-    },
-    /// Writes to a folder until the disk is full; fails when it is not full after `limit` bytes.
-    FillDisk {
-        /// The folder; it gets a file `filler`.
-        folder: PathBuf,
-        /// So that a test never fills a real disk.
-        limit: u64,
     },
 }
 

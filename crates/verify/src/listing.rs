@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ralph_model::{Runner, TestTally};
+use ralph_model::{Runner, TestTally, shell_word};
 use serde_json::Value;
 
 use crate::pins::{Expanded, Simple, commands, path, started_by};
@@ -42,7 +42,8 @@ pub fn queries(texts: &[Expanded]) -> Vec<Query> {
         let Some(runner) = started_by(&inner).or_else(|| started_by(&simple)) else { continue };
         let words = plain(&simple, &inner).and_then(|words| asking(runner, words));
         let command = words.map(|words| {
-            let words = simple.variables.iter().map(|word| assigned(word)).chain(words.iter().map(|word| quoted(word)));
+            let words =
+                simple.variables.iter().map(|word| assigned(word)).chain(words.iter().map(|word| shell_word(word)));
             words.collect::<Vec<_>>().join(" ")
         });
         let query = Query { runner, folder: simple.folder, command, is_npm_script };
@@ -142,18 +143,9 @@ fn cargo(words: &[String]) -> Option<Vec<String>> {
     Some(asked)
 }
 
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// An assignment before a command.
 fn assigned(word: &str) -> String {
-    word.split_once('=').map_or_else(|| word.to_owned(), |(name, value)| format!("{name}={}", quoted(value)))
+    word.split_once('=').map_or_else(|| word.to_owned(), |(name, value)| format!("{name}={}", shell_word(value)))
 }
 
 /// The test files that an answer names, relative to the workspace, with the tests in each where it says them. `roots` are the

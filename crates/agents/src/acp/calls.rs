@@ -6,7 +6,7 @@ use ralph_model::FaultKind;
 use serde_json::Value;
 
 use crate::request::Prohibited;
-use crate::text::{is_refused_by_sandbox, short};
+use crate::text::{is_refused_by_sandbox, list, short};
 use crate::transcript::{CallEnd, Transcript};
 
 use super::permission;
@@ -218,10 +218,8 @@ fn words(update: &Value) -> String {
         let named = ["error", "message", "output", "stderr"].iter().find_map(|name| text(output, name));
         output.as_str().or(named)
     });
-    let content = || {
-        let blocks = update.get("content").and_then(Value::as_array)?;
-        blocks.iter().find_map(|block| block.pointer("/content/text").and_then(Value::as_str))
-    };
+    let content =
+        || list(&update["content"]).iter().find_map(|block| block.pointer("/content/text").and_then(Value::as_str));
     short(raw.or_else(content).unwrap_or_default().to_owned(), MAX_WHY)
 }
 

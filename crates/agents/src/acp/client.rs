@@ -15,7 +15,7 @@ use ralph_process::FeedError;
 use serde_json::{Value, json};
 
 use super::calls::{Calls, Confinement, text};
-use super::garbage::{Amount, Garbage};
+use super::garbage::Garbage;
 use super::message_buffer::MessageBuffer;
 use super::permission::{self, Decision};
 use super::refused;
@@ -77,8 +77,10 @@ pub(super) struct Client {
     server: Server,
     calls: Calls,
     voice: MessageBuffer,
-    thought: Thought,
-    cancel: Cancel,
+    /// The model showed thoughts.
+    has_thoughts: bool,
+    /// The server was asked to cancel the turn.
+    is_cancelled: bool,
     garbage: Garbage,
     /// It reads a log: what was asked is not in it, so that no answer can be told from the answer to another question.
     listens: bool,
@@ -102,19 +104,6 @@ struct Server {
     logins: Vec<String>,
 }
 
-/// Whether the model showed thoughts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Thought {
-    NotSeen,
-    Seen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cancel {
-    No,
-    Sent,
-}
-
 impl Client {
     pub(super) fn new(task: PromptTask, sink: Sink, talk: Talk) -> Self {
         let mut client = Self {
@@ -130,8 +119,8 @@ impl Client {
             session: String::new(),
             server: Server::default(),
             voice: MessageBuffer::default(),
-            thought: Thought::NotSeen,
-            cancel: Cancel::No,
+            has_thoughts: false,
+            is_cancelled: false,
             garbage: Garbage::default(),
             listens: false,
         };
@@ -149,7 +138,7 @@ impl Client {
 
     /// For a log, which may begin anywhere. Asks nothing.
     pub(super) fn listening() -> Self {
-        let client = Self::new(PromptTask::recorded(), Box::new(|_| Ok(())), Talk::new());
+        let client = Self::new(PromptTask::recorded(), Box::new(|_| Ok(())), Talk::default());
         Self { step: Step::Prompt, sink: None, listens: true, ..client }
     }
 
@@ -192,7 +181,7 @@ impl Client {
     fn over(&mut self) {
         self.step = Step::Over;
         self.sink = None;
-        self.talk.is_over();
+        self.talk.over.send_replace(true);
     }
 
     fn answered(&mut self, id: &Value, outcome: Result<Value, Refusal>, transcript: &mut Transcript) {
@@ -277,7 +266,7 @@ impl Client {
             Some("max_tokens") => Terminal::Failed("its answer was cut off at the token limit".into()),
             Some("refusal") => Terminal::Failed("the model refused to answer".into()),
             // The request to stop says how it ended.
-            Some("cancelled") if self.cancel == Cancel::Sent => return self.over(),
+            Some("cancelled") if self.is_cancelled => return self.over(),
             Some("cancelled") => Terminal::Failed("the turn was cancelled".into()),
             Some(other) => Terminal::Failed(format!("it stopped for an unknown reason: {other}")),
             None => Terminal::Failed("it ended the turn without a reason".into()),
@@ -289,8 +278,8 @@ impl Client {
     fn count(&self, result: &Value, transcript: &mut Transcript) {
         let (used, thoughts) = usage::of_result(result);
         // Of too few tokens comes too low a cost, and no figure is better. OpenCode counts its last step only.
-        let is_part = self.server.name.eq_ignore_ascii_case("opencode")
-            || (thoughts == Thoughts::LeftOut && self.thought == Thought::Seen);
+        let is_part =
+            self.server.name.eq_ignore_ascii_case("opencode") || (thoughts == Thoughts::LeftOut && self.has_thoughts);
         if is_part || used.is_empty() {
             return;
         }
@@ -334,7 +323,7 @@ impl Client {
         let options = params.get("options").unwrap_or(&Value::Null);
         let decision = match self.calls.judged(call, &self.task.prohibited, transcript) {
             Some(_) => Decision::Reject,
-            None if self.cancel == Cancel::Sent => Decision::Cancelled,
+            None if self.is_cancelled => Decision::Cancelled,
             None => Decision::Allow,
         };
         self.tell(rpc::answer(id, &permission::outcome(options, decision)), transcript);
@@ -357,8 +346,8 @@ impl Client {
                     transcript.own_cost(dollars);
                 }
             }
-            Some("agent_thought_chunk") if self.thought == Thought::NotSeen => {
-                self.thought = Thought::Seen;
+            Some("agent_thought_chunk") if !self.has_thoughts => {
+                self.has_thoughts = true;
                 spent(transcript);
             }
             Some("plan") => {
@@ -375,7 +364,7 @@ impl Client {
 impl Parser for Client {
     fn ended(&self, ended: Ended) -> Ended {
         match ended {
-            Ended::Exited { .. } if self.talk.shall_cancel() => Ended::Stopped,
+            Ended::Exited { .. } if *self.talk.cancel.borrow() => Ended::Stopped,
             other => other,
         }
     }
@@ -391,7 +380,7 @@ impl Parser for Client {
             Some(Message::Notification { method, params }) => self.notified(&method, &params, transcript),
             None if line.trim().is_empty() => {}
             None => {
-                if self.garbage.printed(line) == Amount::Flood && self.step == Step::Initialize {
+                if self.garbage.is_flood_with(line) && self.step == Step::Initialize {
                     self.no_server(&self.garbage.instead("it prints output but does not answer"), transcript);
                 }
             }
@@ -404,14 +393,16 @@ impl Parser for Client {
 
     fn look(&mut self, transcript: &mut Transcript) {
         let since = *self.since.get_or_insert(transcript.now());
-        if self.talk.shall_cancel() && self.cancel == Cancel::No {
-            self.cancel = Cancel::Sent;
+        if *self.talk.cancel.borrow() && !self.is_cancelled {
+            self.is_cancelled = true;
             match self.step {
                 Step::Prompt => {
                     self.tell(rpc::notification("session/cancel", &json!({"sessionId": self.session})), transcript);
                 }
                 // There is no turn that could be cancelled.
-                Step::Initialize | Step::Open | Step::Choose(_) | Step::Over => self.talk.is_over(),
+                Step::Initialize | Step::Open | Step::Choose(_) | Step::Over => {
+                    self.talk.over.send_replace(true);
+                }
             }
         }
         let waits = !matches!(self.step, Step::Prompt | Step::Over);

@@ -27,7 +27,7 @@ impl Lab {
             kept.lock().unwrap().push(serde_json::from_str(&line).unwrap());
             Ok(())
         });
-        let talk = Talk::new();
+        let talk = Talk::default();
         let client = Client::new(task(model), sink, talk.clone());
         Self { client, transcript: golden::transcript(), sent, talk }
     }
@@ -425,7 +425,7 @@ fn a_server_that_does_not_read_its_answers_is_given_up() {
 #[test]
 fn a_turn_is_cancelled_once_and_nothing_is_permitted_afterwards() {
     let mut lab = Lab::prompted();
-    lab.talk.cancel();
+    lab.talk.cancel.send_replace(true);
     lab.looks(0).looks(0);
     assert_eq!(lab.methods().iter().filter(|method| *method == "session/cancel").count(), 1);
     assert_eq!(lab.asked(json!({"toolCallId": "1", "kind": "edit"})), json!({"outcome": "cancelled"}));
@@ -457,7 +457,7 @@ fn nothing_that_came_after_the_prompt_is_free_unless_the_service_refused() {
 #[tokio::test]
 async fn whoever_ends_the_run_hears_when_the_talk_is_over() {
     let mut lab = Lab::new();
-    lab.talk.cancel();
+    lab.talk.cancel.send_replace(true);
     // There is no turn yet, so there is nothing to wait for.
     lab.looks(0);
     lab.talk.over().await;

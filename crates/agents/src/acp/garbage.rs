@@ -15,20 +15,14 @@ pub(super) struct Garbage {
     complaint: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Amount {
-    Usual,
-    Flood,
-}
-
 impl Garbage {
-    /// A line of standard output that is no message.
-    pub(super) fn printed(&mut self, line: &str) -> Amount {
+    /// Takes a line of standard output that is no message, and says whether there were too many.
+    pub(super) fn is_flood_with(&mut self, line: &str) -> bool {
         self.lines = self.lines.saturating_add(1);
         if self.first.is_empty() {
             self.first = short(line.trim().to_owned(), MAX_LINE);
         }
-        if self.lines < MAX { Amount::Usual } else { Amount::Flood }
+        self.lines >= MAX
     }
 
     /// A line of standard error.

@@ -4,6 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::text::list;
+
 /// How deep the input of a call is searched, and how many values of it: no tool nests its paths further.
 const MAX_DEPTH: usize = 8;
 const MAX_VALUES: usize = 10_000;
@@ -29,7 +31,7 @@ const ENDS: [&str; 12] = [
 /// Calls `found` for each path that a tool call names: its locations, its diffs, and the fields of its input that are named
 /// like paths. Each comes as it was written, and once more without `.` and `..` where that differs.
 pub(super) fn of_call(call: &Value, found: &mut dyn FnMut(&Path)) {
-    let places = array(call, "locations").chain(array(call, "content"));
+    let places = list(&call["locations"]).iter().chain(list(&call["content"]));
     for path in places.filter_map(|place| place.get("path").and_then(Value::as_str)) {
         one(path, found);
     }
@@ -37,10 +39,6 @@ pub(super) fn of_call(call: &Value, found: &mut dyn FnMut(&Path)) {
     if let Some(input) = call.get("rawInput") {
         search(input, None, MAX_DEPTH, &mut left, found);
     }
-}
-
-fn array<'a>(of: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    of.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// `field` is the name of the nearest field around the value.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::calls::text;
 use super::rpc::Refusal;
-use crate::text::short;
+use crate::text::{list, short};
 use crate::trouble::{as_status, classify, inner, status_in};
 
 /// The code of the protocol for a server that wants a login first.
@@ -57,8 +57,9 @@ pub(super) fn trouble(refusal: &Refusal, words: &str, logins: &[String], now: Ti
 
 /// How one can log in, in the server's own words.
 pub(super) fn logins(result: &Value) -> Vec<String> {
-    let methods = result.get("authMethods").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let words = methods.iter().filter_map(|method| text(method, "description").or_else(|| text(method, "name")));
+    let words = list(&result["authMethods"])
+        .iter()
+        .filter_map(|method| text(method, "description").or_else(|| text(method, "name")));
     words.take(MAX_LOGINS).map(|words| short(words.to_owned(), MAX_LOGIN)).collect()
 }
 

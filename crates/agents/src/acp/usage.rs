@@ -3,6 +3,8 @@
 use ralph_model::Tokens;
 use serde_json::Value;
 
+use crate::text::list;
+
 /// Tokens of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Used {
@@ -23,8 +25,7 @@ pub(super) fn of_result(result: &Value) -> (Vec<Used>, Thoughts) {
         return (vec![Used { model: None, tokens: of_protocol(usage) }], Thoughts::Counted);
     }
     let Some(quota) = result.pointer("/_meta/quota") else { return (Vec::new(), Thoughts::Counted) };
-    let of_models = quota.get("model_usage").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let all: Vec<Used> = of_models.iter().filter_map(of_quota).collect();
+    let all: Vec<Used> = list(&quota["model_usage"]).iter().filter_map(of_quota).collect();
     let all = if all.is_empty() { of_quota(quota).into_iter().collect() } else { all };
     (all, Thoughts::LeftOut)
 }

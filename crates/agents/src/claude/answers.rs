@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ralph_model::Tokens;
 use serde_json::Value;
 
-use super::words::text;
+use crate::text::{count, text};
 use crate::transcript::Transcript;
 
 /// Answers that are under way at once: more than there are subagents, and fewer than the meter can still correct.
@@ -29,16 +29,15 @@ struct Answer {
 impl Answer {
     /// Takes figures that are there; none is ever smaller than before.
     fn take(&mut self, usage: &Value, transcript: &mut Transcript) {
-        let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-        let hour = usage["cache_creation"]["ephemeral_1h_input_tokens"].as_u64().unwrap_or(0);
+        let hour = count(&usage["cache_creation"], "ephemeral_1h_input_tokens");
         let Tokens { input, cache_read, cache_write, cache_write_hour, output } = &mut self.tokens;
-        *input = count("input_tokens").max(*input);
-        *cache_read = count("cache_read_input_tokens").max(*cache_read);
+        *input = count(usage, "input_tokens").max(*input);
+        *cache_read = count(usage, "cache_read_input_tokens").max(*cache_read);
         // The sum of both kinds; not every figure says which they are.
-        let written = count("cache_creation_input_tokens").max(cache_write.saturating_add(*cache_write_hour));
+        let written = count(usage, "cache_creation_input_tokens").max(cache_write.saturating_add(*cache_write_hour));
         *cache_write_hour = hour.min(written).max(*cache_write_hour);
         *cache_write = written - *cache_write_hour;
-        *output = count("output_tokens").max(*output);
+        *output = count(usage, "output_tokens").max(*output);
         let model = Some(self.model.as_str()).filter(|model| !model.is_empty());
         transcript.request(&self.id, model, self.tokens);
     }

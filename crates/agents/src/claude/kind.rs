@@ -1,9 +1,8 @@
 //! What is known of Claude Code before it is called.
 
 use crate::agent::{Capabilities, ReportsCost};
-use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
-use crate::registry::{Behind, Kind, Needs};
+use crate::registry::{Behind, Kind, Needs, Start};
 
 pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
@@ -16,9 +15,8 @@ pub(crate) static KIND: Kind = Kind {
         ..Capabilities::STREAMING
     },
     program: Behind::Program(&PROGRAM),
-    build: ProgramAgent::build,
-    invoke: Some(super::invocation),
-    log_parser: Some(|| super::parser(super::Confinement::None)),
+    start: Start::Program(super::invocation),
+    log_parser: Some(super::parser),
 };
 
 pub(crate) const PROGRAM: Program = Program {

@@ -11,16 +11,15 @@
 use std::collections::VecDeque;
 
 use ralph_model::{Ended, FaultKind, Timestamp, Tokens, Window};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::answers::Answers;
 use super::kind::PROGRAM;
 use super::refusal::Failure;
 use super::spending::Spending;
-use super::words::{beginning, called_with, error_words, is_rejected, refused_by_sandbox, text};
+use super::words::{beginning, called_with, error_words, is_rejected, refused_by_sandbox};
 use crate::adapter::Parser;
-use crate::text::remember;
+use crate::text::{count, list, remember, text};
 use crate::transcript::{CallEnd, Terminal, Transcript};
 use crate::trouble::{classify, point_in_time};
 
@@ -44,16 +43,8 @@ pub(super) fn is_piece(line: &str) -> bool {
         || (line.starts_with(r#"{"type":"stream_event","#) && line.contains(r#""type":"content_block_delta""#))
 }
 
-/// Whether something else than the program can keep it from writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Confinement {
-    None,
-    Sandbox,
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Claude {
-    confinement: Confinement,
     answers: Answers,
     spending: Spending,
     /// The last words of the main conversation.
@@ -67,53 +58,9 @@ pub(super) struct Claude {
     began: bool,
 }
 
-/// An event, as far as anybody here looks at it. What has another shape than expected says nothing.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Event {
-    #[serde(rename = "type")]
-    kind: String,
-    subtype: Value,
-    parent_tool_use_id: Value,
-    model: Value,
-    message: Value,
-    event: Value,
-    api_message_id: Value,
-    tool_result_meta: Value,
-    // Of failures.
-    error: Value,
-    is_api_error_message: Value,
-    api_error: Value,
-    api_error_type: Value,
-    api_error_status: Value,
-    api_error_params: Value,
-    // Of retries and limits.
-    attempt: Value,
-    max_retries: Value,
-    error_status: Value,
-    rate_limit_info: Value,
-    // Of tasks, refusals and compactions.
-    tool_use_id: Value,
-    task_id: Value,
-    status: Value,
-    summary: Value,
-    compact_metadata: Value,
-    // Of results.
-    is_error: Value,
-    terminal_reason: Value,
-    result: Value,
-    errors: Value,
-    permission_denials: Value,
-    #[serde(rename = "modelUsage")]
-    model_usage: Value,
-    model_usage_since_last_result: Value,
-    total_cost_usd: Value,
-}
-
-impl Event {
-    fn is_main(&self) -> bool {
-        self.parent_tool_use_id.is_null()
-    }
+/// Whether an event is of the main conversation, and not of a subagent.
+fn is_main(event: &Value) -> bool {
+    event["parent_tool_use_id"].is_null()
 }
 
 impl Parser for Claude {
@@ -122,13 +69,13 @@ impl Parser for Claude {
             self.began = true;
             return;
         }
-        let Ok(event) = serde_json::from_str::<Event>(line) else { return };
-        match event.kind.as_str() {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return };
+        match text(&event["type"]) {
             "stream_event" => self.streamed(&event, transcript),
             "assistant" => self.assistant(&event, transcript),
             "user" => self.results(&event, transcript),
             "system" => self.system(&event, transcript),
-            "rate_limit_event" => self.limit(&event.rate_limit_info, transcript),
+            "rate_limit_event" => self.limit(&event["rate_limit_info"], transcript),
             "result" => self.result(&event, transcript),
             _ => return,
         }
@@ -163,48 +110,33 @@ impl Parser for Claude {
 }
 
 impl Claude {
-    pub(super) fn new(confinement: Confinement) -> Self {
-        Self {
-            confinement,
-            answers: Answers::default(),
-            spending: Spending::default(),
-            words: String::new(),
-            denied: VecDeque::new(),
-            failure: None,
-            until: None,
-            compactions: 0,
-            stderr: VecDeque::new(),
-            began: false,
-        }
-    }
-
     /// A piece of an answer, as the service sends it.
-    fn streamed(&mut self, event: &Event, transcript: &mut Transcript) {
-        let inner = &event.event;
+    fn streamed(&mut self, event: &Value, transcript: &mut Transcript) {
+        let inner = &event["event"];
         match text(&inner["type"]) {
             "message_start" => {
                 self.answers.begin(&inner["message"], transcript);
-                if event.is_main() {
+                if is_main(event) {
                     self.answered(transcript);
                 }
             }
-            "message_delta" => self.answers.settle(text(&event.api_message_id), &inner["usage"], transcript),
+            "message_delta" => self.answers.settle(text(&event["api_message_id"]), &inner["usage"], transcript),
             _ => {}
         }
     }
 
     /// A block of an answer, whole.
-    fn assistant(&mut self, event: &Event, transcript: &mut Transcript) {
-        let message = &event.message;
-        let content = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if event.is_api_error_message == Value::Bool(true) || text(&message["model"]) == NOBODY {
-            if event.is_main() {
+    fn assistant(&mut self, event: &Value, transcript: &mut Transcript) {
+        let message = &event["message"];
+        let content = list(&message["content"]);
+        if event["is_api_error_message"] == Value::Bool(true) || text(&message["model"]) == NOBODY {
+            if is_main(event) {
                 let words = content.iter().map(|block| text(&block["text"])).find(|words| !words.is_empty());
                 self.failure = Some(failure(event, words.unwrap_or_default()));
             }
             return;
         }
-        if event.is_main() {
+        if is_main(event) {
             self.answered(transcript);
         } else if self.failure.is_none() {
             // Whatever was tried again worked: nothing tells whose request it was.
@@ -214,7 +146,7 @@ impl Claude {
         for block in content {
             let (id, kind) = (text(&block["id"]), text(&block["type"]));
             match kind {
-                "text" if event.is_main() => self.say(text(&block["text"]), transcript),
+                "text" if is_main(event) => self.say(text(&block["text"]), transcript),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     transcript.call(id, text(&block["name"]), &called_with(&block["input"]));
                 }
@@ -229,17 +161,17 @@ impl Claude {
         }
     }
 
-    fn results(&mut self, event: &Event, transcript: &mut Transcript) {
-        let blocks = event.message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    fn results(&mut self, event: &Value, transcript: &mut Transcript) {
+        let blocks = list(&event["message"]["content"]);
         for block in blocks.iter().filter(|block| text(&block["type"]) == "tool_result") {
             let id = text(&block["tool_use_id"]);
             let is_error = block["is_error"] == Value::Bool(true);
-            let was_denied = is_error && (self.knows_denied(id) || is_rejected(&event.tool_result_meta, id));
+            let was_denied = is_error && (self.knows_denied(id) || is_rejected(&event["tool_result_meta"], id));
             let end = if was_denied {
                 self.remember_denied(id);
                 CallEnd::Denied(error_words(&block["content"]))
             } else if is_error {
-                if self.confinement == Confinement::Sandbox
+                if transcript.is_confined()
                     && let Some(line) = refused_by_sandbox(&block["content"])
                 {
                     transcript.fault(FaultKind::SandboxRefused, line);
@@ -252,37 +184,43 @@ impl Claude {
         }
     }
 
-    fn system(&mut self, event: &Event, transcript: &mut Transcript) {
-        match text(&event.subtype) {
+    fn system(&mut self, event: &Value, transcript: &mut Transcript) {
+        match text(&event["subtype"]) {
             "init" => {
-                let model = text(&event.model);
+                let model = text(&event["model"]);
                 if !model.is_empty() {
                     transcript.model(model);
                 }
             }
             "api_retry" => self.retry(event, transcript),
-            "permission_denied" => self.remember_denied(text(&event.tool_use_id)),
+            "permission_denied" => self.remember_denied(text(&event["tool_use_id"])),
             "compact_boundary" => {
                 // The request that wrote the summary is not shown: it read what was there, and wrote what is left.
-                let count = |name: &str| event.compact_metadata[name].as_u64().unwrap_or(0);
-                let tokens =
-                    Tokens { cache_read: count("pre_tokens"), output: count("post_tokens"), ..Tokens::default() };
+                let about = &event["compact_metadata"];
+                let tokens = Tokens {
+                    cache_read: count(about, "pre_tokens"),
+                    output: count(about, "post_tokens"),
+                    ..Tokens::default()
+                };
                 self.compactions = self.compactions.saturating_add(1);
                 transcript.request(&format!("compaction {}", self.compactions), None, tokens);
             }
-            "task_notification" if matches!(text(&event.status), "failed" | "killed") => {
-                transcript.call_ended(text(&event.task_id), "task", CallEnd::Failed(text(&event.summary).to_owned()));
+            "task_notification" if matches!(text(&event["status"]), "failed" | "killed") => {
+                transcript.call_ended(
+                    text(&event["task_id"]),
+                    "task",
+                    CallEnd::Failed(text(&event["summary"]).to_owned()),
+                );
             }
             _ => {}
         }
     }
 
-    fn retry(&mut self, event: &Event, transcript: &mut Transcript) {
-        let number = |value: &Value| value.as_u64().unwrap_or(0);
-        let status = event.error_status.as_u64().and_then(|status| u16::try_from(status).ok());
-        let error = text(&event.error);
+    fn retry(&mut self, event: &Value, transcript: &mut Transcript) {
+        let status = event["error_status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let error = text(&event["error"]);
         let answer = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
-        transcript.retries(&format!("{answer}, retry {} of {}", number(&event.attempt), number(&event.max_retries)));
+        transcript.retries(&format!("{answer}, retry {} of {}", count(event, "attempt"), count(event, "max_retries")));
         if transcript.known_trouble().is_none() {
             // Where no status came, nothing did.
             let detail = if status.is_none() && error == "unknown" { "connection_failed" } else { "" };
@@ -307,10 +245,15 @@ impl Claude {
         }
     }
 
-    fn result(&mut self, event: &Event, transcript: &mut Transcript) {
+    fn result(&mut self, event: &Value, transcript: &mut Transcript) {
         self.answers.look_for_uncounted(transcript);
-        self.spending.add(&event.model_usage_since_last_result, &event.model_usage, &event.total_cost_usd, transcript);
-        for denial in event.permission_denials.as_array().map(Vec::as_slice).unwrap_or_default() {
+        self.spending.add(
+            &event["model_usage_since_last_result"],
+            &event["modelUsage"],
+            &event["total_cost_usd"],
+            transcript,
+        );
+        for denial in list(&event["permission_denials"]) {
             let id = text(&denial["tool_use_id"]);
             if !self.knows_denied(id) {
                 self.remember_denied(id);
@@ -318,12 +261,12 @@ impl Claude {
                 transcript.fault(FaultKind::Denied, &what);
             }
         }
-        let (subtype, reason) = (text(&event.subtype), text(&event.terminal_reason));
-        let said = text(&event.result);
+        let (subtype, reason) = (text(&event["subtype"]), text(&event["terminal_reason"]));
+        let said = text(&event["result"]);
         match (subtype, reason) {
             ("error_max_turns", _) | (_, "max_turns") => transcript.terminal(Terminal::TurnLimit),
             ("error_max_budget_usd", _) | (_, "budget_exhausted") => transcript.terminal(Terminal::BudgetLimit),
-            ("success", "completed" | "") if event.is_error == Value::Bool(false) => {
+            ("success", "completed" | "") if event["is_error"] == Value::Bool(false) => {
                 self.answered(transcript);
                 self.say(said, transcript);
                 transcript.terminal(Terminal::Completed);
@@ -332,14 +275,14 @@ impl Claude {
         }
     }
 
-    fn failed(&mut self, event: &Event, reason: &str, said: &str, transcript: &mut Transcript) {
-        let first_error = text(&event.errors[0]);
+    fn failed(&mut self, event: &Value, reason: &str, said: &str, transcript: &mut Transcript) {
+        let first_error = text(&event["errors"][0]);
         let words = [said, first_error, reason].into_iter().find(|words| !words.is_empty());
         let words = words.unwrap_or("it did not report completion").to_owned();
         // A turn that a hook or the user ended is no refusal, and the last words of a model are no error.
         let is_services =
-            self.failure.is_some() || OF_THE_SERVICE.contains(&reason) || event.api_error_status.is_number();
-        if event.is_error == Value::Bool(true) && is_services {
+            self.failure.is_some() || OF_THE_SERVICE.contains(&reason) || event["api_error_status"].is_number();
+        if event["is_error"] == Value::Bool(true) && is_services {
             let told_here = failure(event, &words);
             let before = self.failure.take().unwrap_or_default();
             let or = |here: String, before: String| if here.is_empty() { before } else { here };
@@ -387,13 +330,13 @@ impl Claude {
     }
 }
 
-fn failure(event: &Event, words: &str) -> Failure {
-    let limit = &event.api_error_params["rate_limit_info"]["resetsAt"];
+fn failure(event: &Value, words: &str) -> Failure {
+    let limit = &event["api_error_params"]["rate_limit_info"]["resetsAt"];
     Failure {
-        error: text(&event.error).to_owned(),
-        detail: text(&event.api_error).to_owned(),
-        service: text(&event.api_error_type).to_owned(),
-        status: event.api_error_status.as_u64().and_then(|status| u16::try_from(status).ok()),
+        error: text(&event["error"]).to_owned(),
+        detail: text(&event["api_error"]).to_owned(),
+        service: text(&event["api_error_type"]).to_owned(),
+        status: event["api_error_status"].as_u64().and_then(|status| u16::try_from(status).ok()),
         until: limit.as_i64().and_then(point_in_time),
         words: beginning(words).to_owned(),
     }

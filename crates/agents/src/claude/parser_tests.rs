@@ -15,11 +15,11 @@ struct Run {
 
 impl Run {
     fn of(events: &[Value]) -> Self {
-        Self::confined(Confinement::Sandbox, events)
+        Self::read(golden::transcript().confined(true), events)
     }
 
-    fn confined(confinement: Confinement, events: &[Value]) -> Self {
-        let mut run = Self { parser: Claude::new(confinement), transcript: golden::transcript() };
+    fn read(transcript: Transcript, events: &[Value]) -> Self {
+        let mut run = Self { parser: Claude::default(), transcript };
         for event in events {
             run.parser.stdout(&event.to_string(), &mut run.transcript);
         }
@@ -248,7 +248,7 @@ fn a_sandbox_is_suspected_only_where_there_is_one() {
         [called("t", "Bash", json!({"command": "x"})), failed_call("t", "Exit code 1\nx: Permission denied"), result()];
     let transcript = Run::of(&events).ended(&DONE);
     assert_eq!(transcript.faults[0].to_string(), "refused by a sandbox: x: Permission denied");
-    assert_eq!(kinds(&Run::confined(Confinement::None, &events).ended(&DONE)), []);
+    assert_eq!(kinds(&Run::read(golden::transcript(), &events).ended(&DONE)), []);
     let other =
         [called("t", "Bash", json!({"command": "x"})), failed_call("t", "Exit code 1\n2 tests failed"), result()];
     assert_eq!(kinds(&Run::of(&other).ended(&DONE)), []);

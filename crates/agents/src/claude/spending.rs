@@ -3,7 +3,7 @@
 use ralph_model::Tokens;
 use serde_json::Value;
 
-use super::words::text;
+use crate::text::{count, text};
 use crate::transcript::Transcript;
 
 /// Models that one run uses.
@@ -59,12 +59,11 @@ impl Spending {
 }
 
 fn tokens(usage: &Value) -> Tokens {
-    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
     Tokens {
-        input: count("inputTokens"),
-        cache_read: count("cacheReadInputTokens"),
-        cache_write: count("cacheCreationInputTokens"),
-        output: count("outputTokens"),
+        input: count(usage, "inputTokens"),
+        cache_read: count(usage, "cacheReadInputTokens"),
+        cache_write: count(usage, "cacheCreationInputTokens"),
+        output: count(usage, "outputTokens"),
         ..Tokens::default()
     }
 }

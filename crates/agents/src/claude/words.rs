@@ -2,14 +2,10 @@
 
 use serde_json::Value;
 
-use crate::text::is_refused_by_sandbox;
+use crate::text::{is_refused_by_sandbox, list, text};
 
 /// Bytes of a text that are looked at, and kept of it.
 pub(super) const MAX: usize = 2000;
-
-pub(super) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
 
 pub(super) fn called_with(input: &Value) -> String {
     const TELLING: [&str; 9] =
@@ -21,15 +17,13 @@ pub(super) fn called_with(input: &Value) -> String {
 
 /// Whether a call was refused before it ran.
 pub(super) fn is_rejected(meta: &Value, id: &str) -> bool {
-    let meta = meta.as_array().map(Vec::as_slice).unwrap_or_default();
-    let of_call = meta.iter().find(|one| text(&one["id"]) == id);
+    let of_call = list(meta).iter().find(|one| text(&one["id"]) == id);
     of_call.is_some_and(|one| text(&one["permission_decision"]["decision"]) == "reject")
 }
 
 /// The texts of a tool's result.
 fn pieces(content: &Value) -> impl Iterator<Item = &str> {
-    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
-    content.as_str().into_iter().chain(blocks.iter().map(|block| text(&block["text"])))
+    content.as_str().into_iter().chain(list(content).iter().map(|block| text(&block["text"])))
 }
 
 /// The words of a failed call, without what the program puts around them.

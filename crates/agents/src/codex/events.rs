@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Guard, refusal};
 use crate::adapter::Parser;
-use crate::text::short;
+use crate::text::{count, field, list, short, text};
 use crate::transcript::{CallEnd, Terminal, Transcript};
 
 /// Characters of what is remembered of a failure.
@@ -27,26 +27,25 @@ impl Codex {
     }
 
     fn item(&mut self, item: &Value, is_over: bool, transcript: &mut Transcript) {
-        let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
-        match text("type") {
+        match field(item, "type") {
             "agent_message" if is_over => {
                 transcript.recovered();
-                transcript.message(text("text"));
+                transcript.message(field(item, "text"));
             }
             "reasoning" if is_over => {
                 transcript.recovered();
-                transcript.words(&format!("{}\n", text("text")));
+                transcript.words(&format!("{}\n", field(item, "text")));
             }
             // Warnings and plans; what is fatal comes as `turn.failed`.
             "agent_message" | "reasoning" | "error" | "todo_list" | "" => {}
             kind => {
                 let Some((tool, input)) = call(kind, item) else { return };
                 transcript.recovered();
-                transcript.call(text("id"), &tool, &input);
+                transcript.call(field(item, "id"), &tool, &input);
                 if is_over {
                     let end = outcome(kind, item);
                     self.refused(item, &end, transcript);
-                    transcript.call_ended(text("id"), &tool, end);
+                    transcript.call_ended(field(item, "id"), &tool, end);
                 }
             }
         }
@@ -57,7 +56,7 @@ impl Codex {
         if !matches!(end, CallEnd::Failed(_)) {
             return;
         }
-        let output = item.get("aggregated_output").and_then(Value::as_str).unwrap_or_default();
+        let output = field(item, "aggregated_output");
         match (self.guard, output.lines().find(|line| line.contains(READ_ONLY))) {
             (Guard::Own, Some(line)) => transcript.fault(FaultKind::SandboxRefused, line),
             (Guard::Own, None) => {}
@@ -79,8 +78,7 @@ fn error(words: &str, transcript: &mut Transcript) {
 impl Parser for Codex {
     fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return };
-        let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
-        let kind = text("type");
+        let kind = field(&event, "type");
         self.has_begun |= !kind.is_empty();
         match kind {
             "item.started" | "item.updated" | "item.completed" => {
@@ -88,7 +86,7 @@ impl Parser for Codex {
                     self.item(item, kind == "item.completed", transcript);
                 }
             }
-            "error" => error(text("message"), transcript),
+            "error" => error(field(&event, "message"), transcript),
             "turn.completed" => {
                 // Of the whole thread: a later figure takes the place of an earlier one.
                 if let Some(usage) = event.get("usage") {
@@ -99,7 +97,7 @@ impl Parser for Codex {
                 transcript.terminal(Terminal::Completed);
             }
             "turn.failed" => {
-                let words = event.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+                let words = text(&event["error"]["message"]);
                 self.failed = Some(short(words.to_owned(), MAX_WORDS));
                 let words = if words.is_empty() {
                     "the turn failed without a reason".to_owned()
@@ -134,13 +132,12 @@ impl Parser for Codex {
 
 /// The name of a tool and what it is called with, for people.
 fn call(kind: &str, item: &Value) -> Option<(String, String)> {
-    let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
     Some(match kind {
-        "command_execution" => ("shell".to_owned(), unwrapped(text("command")).to_owned()),
+        "command_execution" => ("shell".to_owned(), unwrapped(field(item, "command")).to_owned()),
         "file_change" => ("apply_patch".to_owned(), changes(item)),
-        "mcp_tool_call" => (format!("{}.{}", text("server"), text("tool")), arguments(item)),
-        "collab_tool_call" => (text("tool").to_owned(), text("prompt").to_owned()),
-        "web_search" => (kind.to_owned(), text("query").to_owned()),
+        "mcp_tool_call" => (format!("{}.{}", field(item, "server"), field(item, "tool")), arguments(item)),
+        "collab_tool_call" => (field(item, "tool").to_owned(), field(item, "prompt").to_owned()),
+        "web_search" => (kind.to_owned(), field(item, "query").to_owned()),
         // An item that has a state is something that it does.
         other if item.get("status").is_some() => (other.to_owned(), String::new()),
         _ => return None,
@@ -155,11 +152,9 @@ fn unwrapped(command: &str) -> &str {
 }
 
 fn changes(item: &Value) -> String {
-    let list = item.get("changes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let part = |change: &Value, name: &str| change.get(name).and_then(Value::as_str).unwrap_or("?").to_owned();
-    let lines: Vec<String> =
-        list.iter().take(20).map(|change| format!("{} {}", part(change, "kind"), part(change, "path"))).collect();
-    lines.join(", ")
+    let part = |change: &Value, name: &str| change[name].as_str().unwrap_or("?").to_owned();
+    let changes = list(&item["changes"]).iter().take(20);
+    changes.map(|change| format!("{} {}", part(change, "kind"), part(change, "path"))).collect::<Vec<_>>().join(", ")
 }
 
 fn arguments(item: &Value) -> String {
@@ -172,11 +167,9 @@ fn arguments(item: &Value) -> String {
 
 /// How an item ended. What does not say that it worked did not.
 fn outcome(kind: &str, item: &Value) -> CallEnd {
-    let text = |name: &str| item.get(name).and_then(Value::as_str);
-    let output = text("aggregated_output").unwrap_or_default();
-    let last = last_line(output);
-    let error = item.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
-    match (text("status"), item.get("exit_code").and_then(Value::as_i64)) {
+    let last = last_line(field(item, "aggregated_output"));
+    let error = text(&item["error"]["message"]);
+    match (item["status"].as_str(), item["exit_code"].as_i64()) {
         (Some("declined"), _) => CallEnd::Denied(if last.is_empty() { error } else { last }.to_owned()),
         (_, Some(code)) if code != 0 => CallEnd::Failed(exited(code, last)),
         (Some("completed"), _) if item.get("error").is_none_or(Value::is_null) => CallEnd::Done,
@@ -189,13 +182,12 @@ fn outcome(kind: &str, item: &Value) -> CallEnd {
 
 /// Tokens as Codex counts them: those from and into a cache are among those read.
 fn tokens(usage: &Value) -> Tokens {
-    let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let (cache_read, cache_write) = (count("cached_input_tokens"), count("cache_write_input_tokens"));
+    let (cache_read, cache_write) = (count(usage, "cached_input_tokens"), count(usage, "cache_write_input_tokens"));
     Tokens {
-        input: count("input_tokens").saturating_sub(cache_read).saturating_sub(cache_write),
+        input: count(usage, "input_tokens").saturating_sub(cache_read).saturating_sub(cache_write),
         cache_read,
         cache_write,
-        output: count("output_tokens"),
+        output: count(usage, "output_tokens"),
         ..Tokens::default()
     }
 }

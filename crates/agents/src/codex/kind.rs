@@ -1,17 +1,15 @@
 //! What is known of Codex before it is called.
 
 use crate::agent::Capabilities;
-use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
-use crate::registry::{Behind, Kind, Needs};
+use crate::registry::{Behind, Kind, Needs, Start};
 
 pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
     needs: Needs::Program,
     capabilities: Capabilities::STREAMING,
     program: Behind::Program(&PROGRAM),
-    build: ProgramAgent::build,
-    invoke: Some(|spec, program, request| Ok(super::invocation(spec, program, request))),
+    start: Start::Program(|spec, program, request| Ok(super::invocation(spec, program, request))),
     log_parser: Some(|| super::parser(super::Guard::Outer)),
 };
 

@@ -3,8 +3,7 @@
 use ralph_model::FaultKind;
 use serde_json::Value;
 
-use crate::text::field;
-use crate::text::{one_line, short};
+use crate::text::{field, one_line, short};
 use crate::transcript::{CallEnd, Transcript};
 
 /// Characters of a call's input, and of its own words about its end.

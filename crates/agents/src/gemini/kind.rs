@@ -3,17 +3,15 @@
 use std::path::Path;
 
 use crate::agent::Capabilities;
-use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
-use crate::registry::{Behind, Kind, Needs};
+use crate::registry::{Behind, Kind, Needs, Start};
 
 pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
     needs: Needs::Program,
     capabilities: Capabilities::STREAMING,
     program: Behind::Program(&PROGRAM),
-    build: ProgramAgent::build,
-    invoke: Some(super::invocation),
+    start: Start::Program(super::invocation),
     log_parser: Some(|| super::parser(Path::new(""), None)),
 };
 

@@ -12,7 +12,7 @@ use super::kind::PROGRAM;
 use super::records::Records;
 use super::refusal;
 use crate::adapter::Parser;
-use crate::text::{bounded, field, remember, short};
+use crate::text::{bounded, count, field, list, remember, short};
 use crate::transcript::{CallEnd, Terminal, Transcript};
 
 /// Bytes of a message that is still being written.
@@ -348,7 +348,7 @@ impl Parser for Gemini {
         if field(&record, "type") != "gemini" || is_old {
             return;
         }
-        for call in record.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
+        for call in list(&record["toolCalls"]) {
             self.recorded_call(call, transcript);
         }
     }
@@ -377,8 +377,4 @@ impl Parser for Gemini {
             }
         }
     }
-}
-
-fn count(value: &Value, name: &str) -> u64 {
-    value.get(name).and_then(Value::as_u64).unwrap_or(0)
 }

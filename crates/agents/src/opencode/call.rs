@@ -3,6 +3,7 @@
 use ralph_model::FaultKind;
 use serde_json::Value;
 
+use crate::text::{bounded, field};
 use crate::transcript::{CallEnd, Transcript};
 
 /// Inputs that say best what a call is about, in this order.
@@ -10,48 +11,40 @@ const TELLING: [&str; 8] = ["command", "filePath", "path", "pattern", "url", "qu
 /// Bytes of an output that a summary looks at.
 const MAX_OUTPUT: usize = 1000;
 
-/// What matters for the rest of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Denied,
-    Other,
-}
-
-pub(super) fn tell(part: &Value, transcript: &mut Transcript) -> Outcome {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
-    let state = part.get("state").unwrap_or(&Value::Null);
-    let input = state.get("input").unwrap_or(&Value::Null);
-    let (id, tool) = (text(part, "callID"), text(part, "tool"));
+/// Notes the call, and says whether it was denied.
+pub(super) fn tell(part: &Value, transcript: &mut Transcript) -> bool {
+    let state = &part["state"];
+    let input = &state["input"];
+    let (id, tool) = (field(part, "callID"), field(part, "tool"));
     if tool == "invalid" {
         // What the model called cannot be called; OpenCode answers in its place.
-        let called = text(input, "tool");
-        transcript.call(&id, &called, "");
-        transcript.call_ended(&id, &called, CallEnd::Failed(text(input, "error")));
-        return Outcome::Other;
+        let called = field(input, "tool");
+        transcript.call(id, called, "");
+        transcript.call_ended(id, called, CallEnd::Failed(field(input, "error").to_owned()));
+        return false;
     }
     let about = TELLING.iter().find_map(|name| input.get(name)?.as_str()).unwrap_or("");
-    transcript.call(&id, &tool, about);
-    let error = text(state, "error");
-    let end = match text(state, "status").as_str() {
+    transcript.call(id, tool, about);
+    let error = field(state, "error");
+    let end = match field(state, "status") {
         "completed" => completed(state),
-        _ if is_denied(&error) => CallEnd::Denied(first_sentence(&error).to_owned()),
+        _ if is_denied(error) => CallEnd::Denied(first_sentence(error).to_owned()),
         _ => {
-            if is_refused(&error) {
+            if is_refused(error) {
                 transcript.fault(FaultKind::SandboxRefused, &format!("{tool}: {error}"));
             }
-            CallEnd::Failed(error)
+            CallEnd::Failed(error.to_owned())
         }
     };
-    let outcome = if matches!(end, CallEnd::Denied(_)) { Outcome::Denied } else { Outcome::Other };
-    transcript.call_ended(&id, &tool, end);
-    outcome
+    let is_denied = matches!(end, CallEnd::Denied(_));
+    transcript.call_ended(id, tool, end);
+    is_denied
 }
 
 /// A call that OpenCode carried out. Whether a command failed is in its exit code; none means that it was ended.
 fn completed(state: &Value) -> CallEnd {
     let Some(exit) = state.get("metadata").and_then(|metadata| metadata.get("exit")) else { return CallEnd::Done };
-    let output = state.get("output").and_then(Value::as_str).unwrap_or("");
-    let output = crate::text::bounded(output.to_owned(), MAX_OUTPUT);
+    let output = bounded(field(state, "output").to_owned(), MAX_OUTPUT);
     match exit.as_i64() {
         Some(0) => CallEnd::Done,
         Some(code) => CallEnd::Failed(format!("exit code {code}: {output}")),

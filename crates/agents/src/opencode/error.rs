@@ -4,6 +4,7 @@ use ralph_model::{Remedy, Timestamp, Trouble};
 use serde_json::Value;
 
 use super::kind::PROGRAM;
+use crate::text::{field, short};
 use crate::trouble::{classify, point_in_time, reset_time};
 
 /// Bytes of a body of which the words count.
@@ -18,12 +19,10 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn read(error: &Value, now: Timestamp) -> Self {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("").to_owned();
-        let name = text(error.get("name"));
-        let data = error.get("data").unwrap_or(&Value::Null);
-        let message = text(data.get("message"));
-        let words = if message.is_empty() { name.clone() } else { message };
-        let trouble = classify(None, &name, now).or_else(|| of_service(data, &words, now));
+        let (name, data) = (field(error, "name"), &error["data"]);
+        let message = field(data, "message");
+        let words = if message.is_empty() { name } else { message }.to_owned();
+        let trouble = classify(None, name, now).or_else(|| of_service(data, &words, now));
         let trouble = trouble.map(|trouble| PROGRAM.advised(Trouble { message: words.clone(), ..trouble }));
         Self { words, trouble }
     }
@@ -31,9 +30,8 @@ impl Failure {
 
 /// The trouble that a refused request was in, from its status, its words, its body and its headers.
 fn of_service(data: &Value, words: &str, now: Timestamp) -> Option<Trouble> {
-    let status = data.get("statusCode").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
-    let body = data.get("responseBody").and_then(Value::as_str).unwrap_or("");
-    let body = crate::text::short(body.to_owned(), MAX_BODY);
+    let status = data["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+    let body = short(field(data, "responseBody").to_owned(), MAX_BODY);
     let trouble = classify(status, &format!("{words}\n{body}"), now)?;
     let until = data.get("responseHeaders").and_then(|headers| until(headers, now));
     let until = until.filter(|_| trouble.kind.remedy() == Remedy::Wait).or(trouble.until);

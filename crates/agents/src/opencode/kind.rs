@@ -1,9 +1,8 @@
 //! What is known of OpenCode before it is called.
 
 use crate::agent::{Capabilities, ReportsCost};
-use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
-use crate::registry::{Behind, Kind, Needs};
+use crate::registry::{Behind, Kind, Needs, Start};
 
 pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
@@ -16,8 +15,7 @@ pub(crate) static KIND: Kind = Kind {
         ..Capabilities::STREAMING
     },
     program: Behind::Program(&PROGRAM),
-    build: ProgramAgent::build,
-    invoke: Some(|spec, program, request| Ok(super::invocation(spec, program, request))),
+    start: Start::Program(|spec, program, request| Ok(super::invocation(spec, program, request))),
     log_parser: Some(|| super::parser(None)),
 };
 

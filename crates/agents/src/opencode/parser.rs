@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use ralph_model::{Ended, FaultKind, Tokens, Trouble, TroubleKind};
 use serde_json::Value;
 
-use super::call::{self, Outcome};
+use super::call;
 use super::error::Failure;
 use super::kind::PROGRAM;
 use crate::adapter::Parser;
-use crate::text::{bounded, field, remember};
+use crate::text::{bounded, count, field, remember};
 use crate::transcript::{Terminal, Transcript};
 use crate::trouble::classify;
 
@@ -68,15 +68,6 @@ enum Last {
     Broken,
 }
 
-impl From<Outcome> for Last {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Denied => Self::Denied,
-            Outcome::Other => Self::Calls,
-        }
-    }
-}
-
 impl Parser for Reader {
     fn tells_beginnings(&self) -> bool {
         false
@@ -91,7 +82,7 @@ impl Parser for Reader {
     fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         self.look(transcript);
         let Ok(event) = serde_json::from_str::<Value>(line) else { return };
-        let part = event.get("part").unwrap_or(&Value::Null);
+        let part = &event["part"];
         match field(&event, "type") {
             "step_start" => self.step_started(part, transcript),
             "text" => self.said(part, transcript),
@@ -100,10 +91,10 @@ impl Parser for Reader {
                 if field(part, "tool") == "task" {
                     transcript.lost_count("what its subagents use is not told");
                 }
-                self.last = call::tell(part, transcript).into();
+                self.last = if call::tell(part, transcript) { Last::Denied } else { Last::Calls };
             }
             "step_finish" => self.step_finished(part, transcript),
-            "error" => self.failed(event.get("error").unwrap_or(&Value::Null), transcript),
+            "error" => self.failed(&event["error"], transcript),
             // Reasoning, and whatever later versions add.
             _ => {}
         }
@@ -176,7 +167,7 @@ impl Reader {
 
     fn said(&mut self, part: &Value, transcript: &mut Transcript) {
         // What OpenCode says in the user's place, after a summary, say, is not the agent's word, and the work goes on.
-        let is_synthetic = part.get("synthetic").and_then(Value::as_bool).unwrap_or(false);
+        let is_synthetic = part["synthetic"] == Value::Bool(true);
         if is_synthetic || self.is_summary {
             self.last = Last::Open;
             return;
@@ -194,7 +185,7 @@ impl Reader {
     }
 
     fn step_finished(&mut self, part: &Value, transcript: &mut Transcript) {
-        let tokens = tokens(part.get("tokens").unwrap_or(&Value::Null));
+        let tokens = tokens(&part["tokens"]);
         self.count(part, tokens, transcript);
         self.is_asking = false;
         self.last = match field(part, "reason") {
@@ -267,7 +258,7 @@ impl Reader {
             return;
         }
         transcript.request(field(part, "id"), None, tokens);
-        match part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0) {
+        match part["cost"].as_f64().filter(|cost| *cost > 0.0) {
             Some(cost) => self.cost += cost,
             None => self.unpriced = true,
         }
@@ -283,8 +274,7 @@ fn breaks_off() -> Trouble {
 }
 
 fn tokens(value: &Value) -> Tokens {
-    let count = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let cache = value.get("cache").unwrap_or(&Value::Null);
+    let cache = &value["cache"];
     Tokens {
         input: count(value, "input"),
         cache_read: count(cache, "read"),

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::CstRootNode;
 use serde_json::{Map, Value, json};
 
 use crate::files::{Links, MAX_BYTES, read_plain, within};
@@ -108,54 +110,22 @@ fn instructions(directory: &Path) -> Vec<String> {
 
 /// An object of JSON, in which comments and trailing commas are allowed.
 pub(crate) fn object(text: &str) -> Option<Map<String, Value>> {
-    match serde_json::from_str(text).or_else(|_| serde_json::from_str(&strict(text))).ok()? {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    match CstRootNode::parse(text, &options).ok()?.to_serde_value()? {
         Value::Object(object) => Some(object),
         _ => None,
     }
-}
-
-/// The same JSON without comments and trailing commas.
-fn strict(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(character) = rest.chars().next() {
-        let length = match character {
-            '"' => string_length(rest),
-            '/' if rest.starts_with("//") => {
-                rest = rest.find('\n').and_then(|end| rest.get(end..)).unwrap_or("");
-                continue;
-            }
-            '/' if rest.starts_with("/*") => {
-                rest = rest.split_once("*/").map_or("", |(_, back)| back);
-                continue;
-            }
-            ']' | '}' => {
-                let end = out.trim_end().len();
-                if out.get(..end).is_some_and(|front| front.ends_with(',')) {
-                    out.truncate(end - 1);
-                }
-                1
-            }
-            other => other.len_utf8(),
-        };
-        let (front, back) = rest.split_at(length);
-        out.push_str(front);
-        rest = back;
-    }
-    out
-}
-
-/// Bytes of the string at the beginning of a text, its quotes included.
-fn string_length(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, character) in text.char_indices().skip(1) {
-        match character {
-            '"' if !escaped => return at + 1,
-            '\\' => escaped = !escaped,
-            _ => escaped = false,
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]

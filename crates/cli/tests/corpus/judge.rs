@@ -207,7 +207,6 @@ fn touches(step: &Step, path: &str) -> bool {
         Step::Replace { path, .. } | Step::Delete(path) | Step::Chmod { path, .. } | Step::Symlink { path, .. } => {
             is(path)
         }
-        Step::Copy { to, .. } => is(to),
         Step::Rename { from, to } => is(from) || is(to),
         _ => false,
     }

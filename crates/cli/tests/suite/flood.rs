@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use ralph_testkit::{Channel, Encoding, Flood, Lines, Repo, Script, StdinUse, Step};
+use ralph_testkit::{Channel, Encoding, Flood, Lines, Repo, Script, StdinUse, Step, shell_quoted};
 use serde_json::Value;
 
 use crate::aid::{Agent, finish, is_long, kinds, settled, signal, unsettled, wait_for_file};
@@ -230,7 +230,8 @@ fn a_disk_that_the_agent_filled_loses_nothing() {
     let (user, repo) = (User::new(), Repo::init());
     let Some(disk) = SmallDisk::mount(user.state(), "8m") else { return };
     let good = [Step::append("work.txt", "x\n"), Step::cost(1000)];
-    let fill = Step::FillDisk { folder: disk.0.clone(), limit: 64 * MEBIBYTE };
+    let filler = shell_quoted(&disk.0.join("filler").to_string_lossy());
+    let fill = Step::run(format!("! head -c {} /dev/zero > {filler}", 64 * MEBIBYTE));
     let script = Script::new().run(good.clone()).run(good.clone().into_iter().chain([fill])).otherwise(good);
     let agent = Agent::new(&user, script);
     // From inside the sandbox nobody fills that disk.

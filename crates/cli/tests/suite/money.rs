@@ -286,7 +286,7 @@ fn an_agent_that_asks_and_waits_is_stopped_as_idle() {
     let result = scene.run(1, &["--idle-timeout", "1s"]).with_code(10).json();
     assert_eq!(scene.show(&result)["iterations"][0]["run"]["ended"]["how"], "idle");
     // Who works is not idle, though silent.
-    let scene = Scene::new([Step::cost(1000), Step::busy(Duration::from_secs(3))]);
+    let scene = Scene::new([Step::cost(1000), Step::run("timeout 3 sh -c 'while :; do :; done' || true")]);
     let result = scene.run(1, &["--idle-timeout", "1s"]).with_code(10).json();
     assert_eq!(scene.show(&result)["iterations"][0]["run"]["ended"]["how"], "exited");
     // A check is watched, too.

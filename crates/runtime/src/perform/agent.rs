@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_engine::{DayBudget, Event};
-use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
+use ralph_model::{
+    AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation, shell_word,
+};
 use ralph_process::{Network, Sandbox};
 use ralph_store::{Artifact, ArtifactKind};
 use ralph_view::Progress;
@@ -217,7 +219,7 @@ impl Context {
                     serde_json::json!({ "root": self.config.workspace, "globs": self.config.prohibited_paths });
                 Home::write_private(&list, content.to_string().as_bytes())?;
                 let words = hook.iter().map(|word| word.to_string_lossy()).chain([list.to_string_lossy()]);
-                Some(words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" "))
+                Some(words.map(|word| shell_word(&word)).collect::<Vec<_>>().join(" "))
             }
             Some(_) | None => None,
         };
@@ -282,11 +284,6 @@ impl Context {
         let day = self.day(&reserved_on.unwrap_or_else(|| (self.services.now)().utc_date())).await?;
         Ok(DayBudget { spent: day.spent + charged, ..day })
     }
-}
-
-/// A word for a line of shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Characters of a line that are shown.

@@ -7,8 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ralph_model::Runner;
-use ralph_model::{CheckOutcome, Ended, Millis, Tamper, TamperKind, TreeHash, Verify};
+use ralph_model::{CheckOutcome, Ended, Millis, Runner, Tamper, TamperKind, TreeHash, Verify, shell_word};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Checkout, Placement, Since};
 use sha2::{Digest as _, Sha256};
@@ -288,7 +287,8 @@ impl Context {
                 options.push(" ");
             }
             options.push("--junit-xml=");
-            options.push(shell_quoted(report));
+            // The variable is split like a line of shell.
+            options.push(shell_word(&report.to_string_lossy()));
             set(&mut environment, "PYTEST_ADDOPTS", &options);
         }
         if caches != Caches::Warm {
@@ -382,12 +382,6 @@ fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &OsStr) {
 fn keep_compiled_python(environment: &mut Vec<(OsString, OsString)>, folder: &Path) {
     environment.retain(|(name, _)| name != "PYTHONDONTWRITEBYTECODE");
     set(environment, "PYTHONPYCACHEPREFIX", folder.as_os_str());
-}
-
-/// `PYTEST_ADDOPTS` is split like a line of shell.
-fn shell_quoted(path: &Path) -> OsString {
-    let path = path.to_string_lossy().replace('\'', "'\\''");
-    OsString::from(format!("'{path}'"))
 }
 
 /// The environment without anything that leads into the workspace: entries of PATH, and variables that point there.

@@ -1,7 +1,6 @@
 //! The script of a model: what it answers, request by request. Sends nothing.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::Add;
 use std::path::{Path, PathBuf};
 
@@ -302,8 +301,7 @@ impl Script {
     }
 
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        let text = fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
-        serde_json::from_slice(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })
+        crate::script::load(path)
     }
 }
 

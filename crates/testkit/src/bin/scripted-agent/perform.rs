@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use ralph_testkit::{
     Channel, Child, CostReport, FileText, HOSTILE_ESCAPES, INVALID_UTF8, Rhythm, Stdout, Step, plant_canaries,
 };
@@ -48,10 +48,6 @@ impl Agent {
                 parents(path)?;
                 symlink(target, path).with_context(|| at("could not link", path))?;
             }
-            Step::Copy { from, to } => {
-                parents(to)?;
-                fs::copy(from, to).with_context(|| at("could not copy", from))?;
-            }
             Step::Rename { from, to } => {
                 parents(to)?;
                 fs::rename(from, to).with_context(|| at("could not move", from))?;
@@ -72,7 +68,6 @@ impl Agent {
             Step::Exit(code) => return Ok(Flow::End(ExitCode::from(*code))),
             Step::Die(signal) => signals::send(getpid(), *signal)?,
             Step::SleepMs(time) => thread::sleep(Duration::from_millis(*time)),
-            Step::BusyMs(time) => busy(Duration::from_millis(*time)),
             // Done before the first step; see `signals::ignore_from_the_start`.
             Step::IgnoreSignals(_) => {}
             Step::Fork(wanted) => child::start(wanted, Birth::Fork, &self.script)?,
@@ -86,7 +81,6 @@ impl Agent {
             }
             Step::WaitForFile { path, limit_ms } => wait_for_file(path, *limit_ms)?,
             Step::ReadTty { question } => read_tty(question)?,
-            Step::FillDisk { folder, limit } => fill_disk(folder, *limit)?,
         }
         Ok(Flow::Next)
     }
@@ -192,13 +186,6 @@ fn git_canaries(log: &Path) -> Result<()> {
     plant_canaries(&here, &here.join(log)).context("could not plant the canaries")
 }
 
-fn busy(time: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < time {
-        std::hint::spin_loop();
-    }
-}
-
 fn wait_for_file(path: &Path, limit_ms: u64) -> Result<()> {
     let start = Instant::now();
     while !path.exists() {
@@ -221,19 +208,4 @@ fn read_tty(question: &str) -> Result<()> {
     let mut answer = String::new();
     BufReader::new(terminal).read_line(&mut answer).context(failed)?;
     print(Channel::Stdout, format!("answer: {answer}").as_bytes())
-}
-
-fn fill_disk(folder: &Path, limit: u64) -> Result<()> {
-    let path = folder.join("filler");
-    let mut file = fs::File::create(&path).with_context(|| at("could not create", &path))?;
-    let piece = vec![0; 64 * 1024];
-    let mut written = 0;
-    while written < limit {
-        match file.write(&piece) {
-            Ok(count) => written += count as u64,
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => return Ok(()),
-            Err(error) => return Err(error).with_context(|| at("could not write", &path)),
-        }
-    }
-    bail!("{} is not full after {limit} bytes", folder.display())
 }
