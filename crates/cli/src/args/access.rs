@@ -7,7 +7,7 @@ use ralph_model::{AgentNetwork, HostRule};
 use super::layer::several;
 use super::run::one_of;
 
-/// What agents and checks may read and reach.
+// What agents and checks may read and reach.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct AccessArgs {

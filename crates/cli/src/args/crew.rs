@@ -7,7 +7,6 @@ use ralph_model::Money;
 
 use super::AccessArgs;
 
-/// The arguments of `ralph crew`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   ralph crew \"Add rate limiting to the API, test it, tell the team\" --max-cost 2

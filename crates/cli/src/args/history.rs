@@ -10,7 +10,6 @@ use ralph_model::{Millis, Money};
 use super::ScreenArgs;
 use super::run::{count, tokens};
 
-/// The arguments of `ralph resume`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph resume
@@ -90,7 +89,6 @@ impl ResumeArgs {
     }
 }
 
-/// The arguments of `ralph list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph list
@@ -134,7 +132,6 @@ pub(crate) enum StatusWord {
     Error,
 }
 
-/// The arguments of `ralph show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph show
@@ -158,7 +155,6 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph logs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph logs
@@ -187,7 +183,6 @@ pub(crate) struct LogsArgs {
     pub(crate) raw: bool,
 }
 
-/// The arguments of `ralph diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph diff
@@ -211,7 +206,6 @@ pub(crate) fn loop_and_iteration(loop_name: Option<&str>, iteration: Option<u32>
     }
 }
 
-/// The arguments of `ralph rewind`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph rewind --to start
@@ -257,7 +251,6 @@ impl FromStr for RewindTarget {
     }
 }
 
-/// The arguments of `ralph stop`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph stop
@@ -276,7 +269,6 @@ pub(crate) struct StopArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph attach`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph attach
@@ -291,7 +283,6 @@ pub(crate) struct AttachArgs {
     pub(crate) screen: ScreenArgs,
 }
 
-/// The arguments of `ralph tell`.
 #[derive(Debug, Args)]
 #[command(
     allow_missing_positional = true,
@@ -313,7 +304,6 @@ pub(crate) struct TellArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph report`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph report
@@ -340,7 +330,6 @@ fn day(text: &str) -> Result<Date, String> {
     text.parse().map_err(|_| "expected a date, such as 2026-11-15".to_owned())
 }
 
-/// The arguments of `ralph verify-run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph verify-run 9a8057b3 --json")]

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-/// The arguments of `ralph install` and `ralph uninstall`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph install claude

@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::ConnectionArgs;
 
-/// The arguments of `ralph mcp`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   claude mcp add ralph -- ralph mcp

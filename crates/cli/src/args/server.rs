@@ -8,7 +8,6 @@ use ralph_model::{HostRule, Money};
 
 use super::run::count;
 
-/// The arguments of `ralph serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph serve
@@ -67,7 +66,6 @@ fn host(text: &str) -> Result<String, String> {
     }
 }
 
-/// The arguments of `ralph token`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph token
@@ -80,7 +78,6 @@ pub(crate) struct TokenArgs {
     pub(crate) action: Option<TokenAction>,
 }
 
-/// What `ralph token` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenAction {
     /// Make a token and print it; it cannot be printed again
@@ -115,7 +112,7 @@ pub(crate) enum TokenAction {
     },
 }
 
-/// Which server, and as whom.
+// Which server, and as whom.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConnectionArgs {
     /// The server [default: $RALPH_SERVER, else http://127.0.0.1:3013]
@@ -127,7 +124,6 @@ pub(crate) struct ConnectionArgs {
     pub(crate) token: Option<String>,
 }
 
-/// The arguments of `ralph worker`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph worker --agent claude
@@ -183,7 +179,6 @@ pub(crate) struct WorkerArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph task`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task add \"Make the tests pass\" --promise \"npm test passes\" \\
@@ -200,7 +195,6 @@ pub(crate) struct TaskArgs {
     pub(crate) connection: ConnectionArgs,
 }
 
-/// What `ralph task` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskAction {
     /// Queue a task
@@ -244,7 +238,6 @@ pub(crate) enum TypeWord {
     Crew,
 }
 
-/// The arguments of `ralph task add`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task add \"Make the tests pass\" --promise \"npm test passes\" \\
@@ -301,7 +294,6 @@ pub(crate) struct TaskAddArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph task list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task list --status in_progress --limit 5 --json")]
@@ -319,7 +311,6 @@ pub(crate) struct TaskListArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph task logs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph task logs 9a8057b3 --follow")]

@@ -9,7 +9,6 @@ use super::layer::several;
 use super::run::count;
 use ralph_config::{Dollars, Layer, OneOrMore, Pause, Span};
 
-/// The arguments of `ralph session`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -25,7 +24,6 @@ pub(crate) struct SessionArgs {
     pub(crate) action: SessionAction,
 }
 
-/// What `ralph session` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionAction {
     /// Begin a loop in this folder: the agent of your session works, and its stops are verified
@@ -36,7 +34,6 @@ pub(crate) enum SessionAction {
     Cancel(SessionFolderArgs),
 }
 
-/// The arguments of `ralph session start`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph session start \"Fix tests in src/utils\" --max 10 \\
@@ -106,7 +103,6 @@ pub(crate) struct SessionStartArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph session status` and `ralph session cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph session status --json")]
@@ -120,7 +116,6 @@ pub(crate) struct SessionFolderArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph hook`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example, as a hook for Stop, PreCompact, SessionStart and PreToolUse:
   ralph hook

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use ralph_model::Millis;
 
-/// The arguments of `ralph trust`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph trust
@@ -54,7 +53,6 @@ impl TrustArgs {
     }
 }
 
-/// The arguments of `ralph init`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph init
@@ -81,7 +79,6 @@ pub(crate) struct InitArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph agents`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph agents
@@ -96,7 +93,6 @@ pub(crate) struct AgentsArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph doctor --json")]
@@ -106,7 +102,6 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph config`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph config
@@ -129,7 +124,6 @@ pub(crate) struct ConfigArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph prune`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph prune
@@ -148,7 +142,6 @@ pub(crate) struct PruneArgs {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph demo --keep")]
@@ -162,7 +155,6 @@ pub(crate) struct DemoArgs {
     pub(crate) plain: bool,
 }
 
-/// The arguments of `ralph completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph completions bash > ~/.local/share/bash-completion/completions/ralph

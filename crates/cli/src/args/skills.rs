@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-/// The arguments of `ralph skills`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -20,7 +19,6 @@ pub(crate) struct SkillsArgs {
     pub(crate) action: SkillsAction,
 }
 
-/// What `ralph skills` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsAction {
     /// List the skills that `--skill` accepts here
@@ -33,7 +31,7 @@ pub(crate) enum SkillsAction {
     Check(SkillsCheckArgs),
 }
 
-/// Where skills are looked for, and how they are shown.
+// Where skills are looked for, and how they are shown.
 #[derive(Debug, Args)]
 pub(crate) struct SkillsPlace {
     /// The workspace [default: the current folder]
@@ -45,7 +43,6 @@ pub(crate) struct SkillsPlace {
     pub(crate) json: bool,
 }
 
-/// The arguments of `ralph skills list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph skills list --json")]
@@ -54,7 +51,6 @@ pub(crate) struct SkillsListArgs {
     pub(crate) place: SkillsPlace,
 }
 
-/// The arguments of `ralph skills show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph skills show systematic-debugging")]
@@ -67,7 +63,6 @@ pub(crate) struct SkillsShowArgs {
     pub(crate) place: SkillsPlace,
 }
 
-/// The arguments of `ralph skills new`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph skills new house-style
@@ -85,7 +80,6 @@ pub(crate) struct SkillsNewArgs {
     pub(crate) place: SkillsPlace,
 }
 
-/// The arguments of `ralph skills check`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph skills check
