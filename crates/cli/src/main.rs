@@ -12,7 +12,9 @@ mod trace;
 mod view;
 
 use std::ffi::{OsStr, OsString};
+use std::future::ready;
 use std::io;
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -138,41 +140,48 @@ fn require_descriptors() -> anyhow::Result<()> {
     }
 }
 
-async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+type Work<'a> = Pin<Box<dyn Future<Output = anyhow::Result<u8>> + 'a>>;
+
+/// One future for each command, in memory of its own: together they would need as much as the largest, at each level that passes them on.
+fn dispatch_async<'a>(command: Command, around: &'a Host, screen: &'a mut Screen<'_>) -> Work<'a> {
     match command {
-        Command::Run(args) => commands::run::run(*args, around, screen).await,
-        Command::Crew(args) => commands::crew::run(args, around, screen).await,
-        Command::Do(args) => commands::activation::run(*args, around, screen).await,
-        Command::Resume(args) => commands::resume::run(args, around, screen).await,
-        Command::List(args) => commands::list::run(args, around, screen).await,
-        Command::Show(args) => commands::show::run(args, around, screen).await,
-        Command::Logs(args) => commands::logs::run(args, around, screen).await,
-        Command::Diff(args) => commands::diff::run(args, around, screen).await,
-        Command::Rewind(args) => commands::rewind::run(args, around, screen).await,
-        Command::Stop(args) => commands::stop::run(args, around, screen).await,
-        Command::Attach(args) => commands::attach::run(args, around, screen).await,
-        Command::Tell(args) => commands::tell::run(args, around, screen).await,
-        Command::Config(args) => commands::config::run(args, around, screen).await,
-        Command::Prune(args) => commands::prune::run(args, around, screen).await,
-        Command::Session(args) => commands::session::run(args, around, screen).await,
-        Command::VerifyRun(args) => commands::verify_run::run(args, around, screen).await,
-        Command::Trust(args) => {
+        Command::Run(args) => Box::pin(commands::run::run(*args, around, screen)),
+        Command::Crew(args) => Box::pin(commands::crew::run(args, around, screen)),
+        Command::Do(args) => Box::pin(commands::activation::run(*args, around, screen)),
+        Command::Resume(args) => Box::pin(commands::resume::run(args, around, screen)),
+        Command::List(args) => Box::pin(commands::list::run(args, around, screen)),
+        Command::Show(args) => Box::pin(commands::show::run(args, around, screen)),
+        Command::Logs(args) => Box::pin(commands::logs::run(args, around, screen)),
+        Command::Diff(args) => Box::pin(commands::diff::run(args, around, screen)),
+        Command::Rewind(args) => Box::pin(commands::rewind::run(args, around, screen)),
+        Command::Stop(args) => Box::pin(commands::stop::run(args, around, screen)),
+        Command::Attach(args) => Box::pin(commands::attach::run(args, around, screen)),
+        Command::Tell(args) => Box::pin(commands::tell::run(args, around, screen)),
+        Command::Config(args) => Box::pin(commands::config::run(args, around, screen)),
+        Command::Prune(args) => Box::pin(commands::prune::run(args, around, screen)),
+        Command::Session(args) => Box::pin(commands::session::run(args, around, screen)),
+        Command::VerifyRun(args) => Box::pin(commands::verify_run::run(args, around, screen)),
+        Command::Trust(args) => Box::pin(async move {
             commands::trust::trust(&args, &around.dirs, &around.current, asking(), now(), screen).await
-        }
-        Command::Skills(args) => commands::skills::run(args, around, screen).await,
-        Command::Init(args) => {
+        }),
+        Command::Skills(args) => Box::pin(commands::skills::run(args, around, screen)),
+        Command::Init(args) => Box::pin(async move {
             commands::init::init(&args, Some(around), &around.dirs, &around.current, now(), screen).await
+        }),
+        Command::Agents(args) => Box::pin(async move { commands::agents::agents(&args, around, screen).await }),
+        Command::Doctor(args) => {
+            Box::pin(async move { doctor::doctor(&args, &doctor::Subject::new(around), screen).await })
         }
-        Command::Agents(args) => commands::agents::agents(&args, around, screen).await,
-        Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(around), screen).await,
-        Command::Serve(args) => commands::serve::run(args, around, screen).await,
-        Command::Worker(args) => commands::worker::run(args, around, screen).await,
-        Command::Task(args) => commands::task::run(args, around, screen).await,
-        Command::Token(args) => commands::token::run(args, around, screen).await,
-        Command::Mcp(args) => commands::mcp::run(&args, around.clone()).await,
-        Command::Install(args) => commands::install::run(&args, Direction::Install, around, screen),
-        Command::Uninstall(args) => commands::install::run(&args, Direction::Uninstall, around, screen),
-        Command::Demo(args) => commands::demo::run(args, around.clone(), screen).await,
+        Command::Serve(args) => Box::pin(commands::serve::run(args, around, screen)),
+        Command::Worker(args) => Box::pin(commands::worker::run(args, around, screen)),
+        Command::Task(args) => Box::pin(commands::task::run(args, around, screen)),
+        Command::Token(args) => Box::pin(commands::token::run(args, around, screen)),
+        Command::Mcp(args) => Box::pin(async move { commands::mcp::run(&args, around.clone()).await }),
+        Command::Install(args) => Box::pin(ready(commands::install::run(&args, Direction::Install, around, screen))),
+        Command::Uninstall(args) => {
+            Box::pin(ready(commands::install::run(&args, Direction::Uninstall, around, screen)))
+        }
+        Command::Demo(args) => Box::pin(commands::demo::run(args, around.clone(), screen)),
         Command::Report(_) | Command::Completions(_) | Command::Hook => {
             unreachable!("these need no runtime and were answered above")
         }

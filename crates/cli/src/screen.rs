@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, Write};
 
-use clap::CommandFactory as _;
 use ralph_config::Spelling;
 use ralph_config::trust::{Answer, Asking};
 use ralph_model::ConfigError;
@@ -15,7 +14,7 @@ use crate::page::Page;
 use crate::style::{BAD, Look, PLAIN, TITLE, WARN};
 pub(crate) use ralph_view::{counted, dollars};
 
-use crate::args::Cli;
+use crate::args::whole;
 use crate::input::is_interactive;
 
 /// The two outputs of a command.
@@ -105,7 +104,7 @@ pub(crate) struct Example(pub(crate) &'static str);
 
 /// A line that works, for the command that was typed: of the examples of its help the first that has this option, else the first.
 pub(crate) fn example(words: impl IntoIterator<Item = OsString>, option: &str) -> String {
-    let args = Cli::command();
+    let args = whole();
     let mut meant = &args;
     for word in words {
         match meant.find_subcommand(&word) {

@@ -7,7 +7,7 @@ use ralph_model::{AgentNetwork, HostRule};
 use super::layer::several;
 use super::run::{one_of, only_in_long_help};
 
-/// What agents and checks may read and reach.
+// What agents and checks may read and reach.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Sandbox", mut_args = only_in_long_help)]
 pub(crate) struct AccessArgs {

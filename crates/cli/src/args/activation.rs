@@ -4,7 +4,6 @@ use clap::Args;
 
 use super::RunArgs;
 
-/// The arguments of `ralph do`: those of `ralph run`, and how it decides.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph do \"fix the crash in the CSV export\"

@@ -14,7 +14,6 @@ use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use super::AccessArgs;
 
-/// The arguments of `ralph run`. The usual ones come first and are the ones that `-h` shows.
 #[derive(Debug, Clone, Default, Args)]
 #[command(mut_args = only_in_long_help, after_help = "Examples:
   ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 \\
@@ -267,7 +266,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Words(pub(crate) Vec<String>);
 
-/// Options for the output of a running loop.
+// Options for the output of a running loop.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ScreenArgs {

@@ -112,7 +112,7 @@ pub(crate) enum TokenAction {
     },
 }
 
-/// Which server, and as whom.
+// Which server, and as whom.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConnectionArgs {
     /// The server [default: $RALPH_SERVER, else http://127.0.0.1:3013]

@@ -32,7 +32,7 @@ pub(crate) enum SkillsAction {
     Check(SkillsCheckArgs),
 }
 
-/// Where skills are looked for, and how they are shown.
+// Where skills are looked for, and how they are shown.
 #[derive(Debug, Args)]
 pub(crate) struct SkillsPlace {
     /// The workspace [default: the current folder]

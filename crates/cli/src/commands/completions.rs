@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::args::{Cli, CompletionsArgs, CompletionsTarget};
+use crate::args::{CompletionsArgs, CompletionsTarget, whole};
 
 pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
@@ -35,12 +34,12 @@ pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> io::Re
 }
 
 fn shell(shell: Shell, text: &mut Vec<u8>) {
-    clap_complete::generate(shell, &mut Cli::command(), "ralph", text);
+    clap_complete::generate(shell, &mut whole(), "ralph", text);
 }
 
 /// The commands that take the id of a loop.
 fn with_loop() -> Vec<String> {
-    let command = Cli::command();
+    let command = whole();
     let takes_loop = |inner: &&clap::Command| inner.get_positionals().any(|arg| arg.get_id() == "loop_name");
     command.get_subcommands().filter(takes_loop).map(|inner| inner.get_name().to_owned()).collect()
 }
@@ -84,8 +83,7 @@ fn zsh_ids(script: &str) -> String {
 
 /// One page for everything: `man ralph` shows each command with its flags.
 fn manual(text: &mut Vec<u8>) -> io::Result<()> {
-    let mut command = Cli::command();
-    command.build();
+    let command = whole();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     // The generator names a page of its own for each command; here they are sections of this one.

@@ -21,7 +21,7 @@ fn every_shell_knows_commands_and_flags() {
 fn the_manual_has_every_command_with_its_flags() {
     let text = printed(CompletionsTarget::Man);
     assert!(text.starts_with(".ie") || text.contains(".TH ralph 1"), "{}", &text[..200]);
-    for command in Cli::command().get_subcommands() {
+    for command in whole().get_subcommands().filter(|inner| inner.get_name() != "help") {
         assert!(
             text.contains(&format!(".SH \"RALPH {}\"", command.get_name().to_uppercase())),
             "{}",
