@@ -200,3 +200,12 @@ fn whatever_a_pattern_matches_has_a_character_that_it_needs() {
         }
     }
 }
+
+#[test]
+fn a_line_that_tells_of_no_failure_has_the_signature_of_that_output() {
+    for code in 0..256 {
+        let line = format!("exit code {code}, without output");
+        assert_eq!(signature_of_line(&line), signature(&line));
+    }
+    assert_ne!(signature_of_line("exit code 1, without output"), signature_of_line("exit code 2, without output"));
+}

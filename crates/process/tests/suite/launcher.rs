@@ -111,33 +111,37 @@ async fn many_runs_leave_no_descriptor_and_no_process() {
     assert_eq!((descriptors(launcher), descriptors(std::process::id().try_into().unwrap())), before);
 }
 
-/// The reapers of a launcher that serve no run.
-fn waiting(launcher: i32, known: &[i32]) -> Vec<i32> {
+/// The reaper of a launcher that waits for its request, and is none of these.
+fn waiting(launcher: i32, known: &[i32]) -> Option<i32> {
     let children = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap();
-    numbers(&children).into_iter().filter(|child| !known.contains(child)).collect()
+    let next = numbers(&children).into_iter().find(|child| !known.contains(child))?;
+    let stat = fs::read_to_string(format!("/proc/{next}/stat")).ok()?;
+    stat.contains(") S ").then_some(next)
 }
 
 #[tokio::test]
 async fn the_next_reaper_waits_while_a_program_runs_and_may_be_killed_or_stopped_by_it() {
     let lab = Lab::new();
-    let launcher = numbers(&lab.run(ANCESTORS).await.stdout)[1];
+    let first = numbers(&lab.run(ANCESTORS).await.stdout);
+    let launcher = first[1];
+    let mut served = vec![first[0]];
     for (hit, is_used) in [(Signal::CONT, true), (Signal::STOP, true), (Signal::KILL, false)] {
-        let log = lab.path(&format!("{hit:?}"));
-        let mut spec = lab.spec(&format!("{ANCESTORS}; while [ ! -e {hit:?}.go ]; do sleep 0.01; done"));
+        let (log, go) = (lab.path(&format!("{hit:?}")), lab.path(&format!("{hit:?}.go")));
+        let mut spec = lab.spec(&format!("{ANCESTORS}; while [ ! -e '{}' ]; do sleep 0.01; done", go.display()));
         spec.log.clone_from(&log);
         let between = async {
             let text = || fs::read_to_string(&log).ok().filter(|text| text.ends_with('\n'));
-            let own = numbers(&eventually("the program runs", text).await)[0];
-            let found = || waiting(launcher, &[own]).first().copied();
-            let next = eventually("the next reaper waits", found).await;
+            served.push(numbers(&eventually("the program runs", text).await)[0]);
+            let next = eventually("the next reaper waits", || waiting(launcher, &served)).await;
             signal(next, hit);
-            fs::write(lab.path(&format!("{hit:?}.go")), "").unwrap();
+            fs::write(&go, "").unwrap();
             next
         };
         let (ran, next) = tokio::join!(lab.run_spec(spec), between);
         assert!(ran.unwrap().ended.is_success());
         let ancestors = numbers(&lab.run(ANCESTORS).await.stdout);
         assert_eq!((ancestors[0] == next, ancestors[1]), (is_used, launcher), "{hit:?}: {ancestors:?}, {next}");
+        served.push(ancestors[0]);
     }
 }
 
