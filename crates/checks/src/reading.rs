@@ -11,7 +11,7 @@ use ralph_text::{Redactor, strip_escapes};
 use crate::count::{Reports, Runners};
 use crate::excerpt::Excerpter;
 use crate::failure::{Classifier, Weight};
-use crate::signature::{Recogniser, signature};
+use crate::signature::{Recogniser, signature_of_line};
 use crate::text::{Lines, readable};
 
 /// How often a person is shown another line.
@@ -127,7 +127,8 @@ impl Reading {
         if excerpt.trim().is_empty() {
             excerpt = format!("(no output, {ended})\n");
         }
-        let signature = recogniser.finish(tests.as_ref()).or_else(|| signature(&format!("{ended}, without output")));
+        let signature =
+            recogniser.finish(tests.as_ref()).or_else(|| signature_of_line(&format!("{ended}, without output")));
         Read { tests, excerpt, signature }
     }
 }

@@ -45,6 +45,13 @@ pub fn signature(text: &str) -> Option<Signature> {
     recogniser.finish(runners.finish().as_ref())
 }
 
+/// The signature of a line that tells of no failure.
+pub(crate) fn signature_of_line(line: &str) -> Option<Signature> {
+    let mut recogniser = Recogniser::default();
+    recogniser.line(line, Weight::None);
+    recogniser.finish(None)
+}
+
 /// Gathers the lines of a signature from a stream, in bounded memory.
 #[derive(Debug, Default)]
 pub(crate) struct Recogniser {
@@ -131,34 +138,72 @@ fn headline(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_HEADLINE).collect()
 }
 
-const DIGITS: &str = "0123456789";
+/// Whether a line has what a pattern needs.
+type Needs = fn(&str) -> bool;
 
-/// What differs between two runs of the same failure: characters of which it has at least one, its pattern, and what takes its place, in
-/// the order in which it is done: a later pattern would otherwise take apart what an earlier one stands for.
-pub(crate) const PATTERNS: [(&str, &str, &str); 17] = [
-    ("|", r"^\s*\|[\s|~^-]*", ""),
-    ("-", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
-    ("-/", r"\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?", "<time>"),
-    (":", r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "<time>"),
-    ("1", r"\b1\d{9}(?:\d{3}){0,3}\b", "<time>"),
-    ("x", r"\b0x[0-9a-fA-F]+\b", "<address>"),
+/// What differs between two runs of the same failure: what a line has without which its pattern matches nothing, its pattern, and what
+/// takes its place, in the order in which it is done: a later pattern would otherwise take apart what an earlier one stands for.
+pub(crate) const PATTERNS: [(Needs, &str, &str); 17] = [
+    (|text| text.trim_start().starts_with('|'), r"^\s*\|[\s|~^-]*", ""),
+    (|text| text.matches('-').count() >= 4, r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
+    (
+        |text| has_digit_after(text, &['-', '/']),
+        r"\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?",
+        "<time>",
+    ),
+    (|text| has_digit_after(text, &[':']), r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "<time>"),
+    (
+        |text| text.split(|c: char| !c.is_ascii_digit()).any(|run| run.len() >= 10),
+        r"\b1\d{9}(?:\d{3}){0,3}\b",
+        "<time>",
+    ),
+    (|text| text.contains("0x"), r"\b0x[0-9a-fA-F]+\b", "<address>"),
     // The last part of an absolute path; a letter or colon before the slash makes it a relative path or a URL.
     (
-        r"/\",
+        |text| text.contains(['/', '\\']),
         r#"(^|[^\w.:/~@-])(?:file://)?(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\"'`():,;<>\[\]|]+)+[/\\]([^\s/\\"'`():,;<>\[\]|]*)"#,
         "$1$2",
     ),
-    ("p", r"\.?\btmp[._-]?[A-Za-z0-9_]{6,}\b|\bpytest-\d+\b", "<temporary>"),
-    (":(", r"(\.[A-Za-z][\w]{0,5}|\b[Mm]akefile)(?::\d+(?::\d+)?|\(\d+,\d+\))", "$1"),
-    (":", r":\d+:\d+\b", ""),
-    (DIGITS, r"\b([Ll]ine|column|col) \d+", "$1"),
-    (":", r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+", "$1"),
-    (DIGITS, r"(?i-u:\b(pid|port|process|thread|worker|child)([ =:#]+|\()\d+)", "$1"),
-    ("'", r"' \(\d+\) panicked", "' panicked"),
-    ("[(=", r"\(node:\d+\)|==\d+==|\[gw\d+\]|\[\s*\d+%\]|\(\s*(?:\d+/\d+|─+)\)", ""),
-    ("…", r"… \d+ bytes", "…"),
-    (DIGITS, r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?)\b", "<duration>"),
+    (
+        |text| text.contains("tmp") || text.contains("pytest-"),
+        r"\.?\btmp[._-]?[A-Za-z0-9_]{6,}\b|\bpytest-\d+\b",
+        "<temporary>",
+    ),
+    (
+        |text| has_digit_after(text, &[':', '(']),
+        r"(\.[A-Za-z][\w]{0,5}|\b[Mm]akefile)(?::\d+(?::\d+)?|\(\d+,\d+\))",
+        "$1",
+    ),
+    (|text| has_digit_after(text, &[':']), r":\d+:\d+\b", ""),
+    (|text| text.contains("ine ") || text.contains("col"), r"\b([Ll]ine|column|col) \d+", "$1"),
+    (|text| has_digit_after(text, &[':']), r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+", "$1"),
+    (
+        |text| has_digit_after(text, &[' ', '=', ':', '#', '(']) && names_process(text),
+        r"(?i-u:\b(pid|port|process|thread|worker|child)([ =:#]+|\()\d+)",
+        "$1",
+    ),
+    (|text| text.contains(") panicked"), r"' \(\d+\) panicked", "' panicked"),
+    (|text| text.contains(['[', '(', '=']), r"\(node:\d+\)|==\d+==|\[gw\d+\]|\[\s*\d+%\]|\(\s*(?:\d+/\d+|─+)\)", ""),
+    (|text| text.contains('…'), r"… \d+ bytes", "…"),
+    (has_duration, r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?)\b", "<duration>"),
 ];
+
+fn has_digit_after(text: &str, signs: &[char]) -> bool {
+    text.split(signs).skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn names_process(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["pid", "port", "process", "thread", "worker", "child"].iter().any(|word| text.contains(word))
+}
+
+/// Whether a unit of time may follow a number.
+fn has_duration(text: &str) -> bool {
+    text.split(|c: char| c.is_ascii_digit()).skip(1).any(|rest| {
+        let unit = rest.strip_prefix(char::is_whitespace).unwrap_or(rest);
+        unit.starts_with(['n', 'µ', 'u', 'm', 's'])
+    })
+}
 
 /// Built when a line needs them: all of them together take milliseconds.
 static REPLACEMENTS: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
@@ -175,7 +220,7 @@ static HASHES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-fA-F]{7,64}\
 fn normalised(line: &str) -> String {
     let mut text = Cow::Borrowed(start(line, MAX_LINE));
     for ((needs, written, by), built) in PATTERNS.into_iter().zip(&REPLACEMENTS) {
-        if !text.contains(|c| needs.contains(c)) {
+        if !needs(&text) {
             continue;
         }
         let built = built.get_or_init(|| pattern(&of_machines(written)));

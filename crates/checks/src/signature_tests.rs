@@ -196,7 +196,16 @@ fn whatever_a_pattern_matches_has_a_character_that_it_needs() {
             text.lines().flat_map(|line| pattern.find_iter(line)).map(|found| found.as_str()).collect();
         assert!(!matches.is_empty(), "{written}");
         for found in matches {
-            assert!(found.contains(|c| needs.contains(c)), "{written}: {found}");
+            assert!(needs(found), "{written}: {found}");
         }
     }
+}
+
+#[test]
+fn a_line_that_tells_of_no_failure_has_the_signature_of_that_output() {
+    for code in 0..256 {
+        let line = format!("exit code {code}, without output");
+        assert_eq!(signature_of_line(&line), signature(&line));
+    }
+    assert_ne!(signature_of_line("exit code 1, without output"), signature_of_line("exit code 2, without output"));
 }

@@ -242,3 +242,8 @@ fn the_help_of_run_begins_with_the_usual_flags() {
         place(heading);
     }
 }
+
+#[test]
+fn the_version_that_is_printed_without_the_commands_is_theirs() {
+    assert_eq!(Cli::command().render_version(), crate::VERSION);
+}

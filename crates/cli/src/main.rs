@@ -76,7 +76,14 @@ fn code_of(error: &anyhow::Error) -> u8 {
     }
 }
 
+const VERSION: &str = concat!("ralph ", env!("CARGO_PKG_VERSION"), "\n");
+
 fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    if first.as_deref().is_some_and(|word| word == "--version" || word == "-V") && std::env::args_os().len() == 2 {
+        // Building all commands first would take as long as starting the program.
+        screen.out.write_all(VERSION.as_bytes())?;
+        return Ok(exit_code::COMPLETED);
+    }
     if first.as_deref() == Some(commands::demo::AGENT.as_ref()) {
         return commands::demo::agent(screen);
     }

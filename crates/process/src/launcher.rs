@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The launcher has one thread, so that it may fork, and keeps no descriptor of a run: the end of a socket still says that the reaper or
-//! Ralph died. It ends with Ralph, and reapers go on without it. Ralph starts another when it is gone.
+//! Ralph died. It ends with Ralph, and reapers go on without it. Ralph starts another when it is gone. From the second run on, the
+//! reaper of the next one is forked while a program runs, and waits for its request.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
-use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -81,16 +82,26 @@ pub(crate) struct Reaper {
     pub(crate) control: UnixStream,
 }
 
+impl Reaper {
+    /// Whether it lives. One that was stopped goes on.
+    fn lives(&self) -> bool {
+        let ended = retry_on_intr(|| poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&Timespec::default())));
+        ended == Ok(0) && pidfd_send_signal(&self.handle, Signal::CONT).is_ok()
+    }
+}
+
 /// The launcher of a supervisor, started when there is something to run.
 #[derive(Debug)]
 pub(crate) struct Launchers {
     pub(crate) program: ReaperProgram,
     current: Mutex<Option<Arc<Launcher>>>,
+    /// Where the reaper of the next run answers, and who was asked for it.
+    ahead: Mutex<Option<(Arc<Launcher>, UnixStream)>>,
 }
 
 impl Launchers {
     pub(crate) const fn new(program: ReaperProgram) -> Self {
-        Self { program, current: Mutex::new(None) }
+        Self { program, current: Mutex::new(None), ahead: Mutex::new(None) }
     }
 
     /// Has a reaper forked. A launcher that does not answer is replaced, because an agent may have killed or stopped it. One that has
@@ -98,9 +109,30 @@ impl Launchers {
     pub(crate) async fn fork(&self) -> Result<Reaper, Error> {
         let mut lost = None;
         loop {
-            let launcher = self.launcher(lost.as_ref())?;
-            let error = match launcher.fork().await {
-                Ok(reaper) => return Ok(reaper),
+            let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let is_ahead = ahead.is_some();
+            let (launcher, asked) = match ahead {
+                Some((launcher, control)) => (launcher, Ok(control)),
+                None => {
+                    let launcher = self.launcher(lost.as_ref())?;
+                    let asked = launcher.ask();
+                    (launcher, asked)
+                }
+            };
+            let is_first = !launcher.has_forked.load(Ordering::Relaxed);
+            let forked = match asked {
+                Ok(control) => launcher.answer(control).await,
+                Err(error) => Err(error),
+            };
+            let error = match forked {
+                // The agent of the last run may have ended the one that waited.
+                Ok(reaper) if is_ahead && !reaper.lives() => continue,
+                Ok(reaper) => {
+                    if !is_first {
+                        self.ask_ahead(launcher);
+                    }
+                    return Ok(reaper);
+                }
                 Err(NotForked::Refused(source)) => return Err(refused("start a supervisor process")(source)),
                 Err(NotForked::Lost(error)) => error,
             };
@@ -116,6 +148,14 @@ impl Launchers {
             }
             tracing::warn!(%error, "the launcher is gone; starting another");
             lost = Some(launcher);
+        }
+    }
+
+    fn ask_ahead(&self, launcher: Arc<Launcher>) {
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        if ahead.is_none() {
+            // Where that is impossible the next run says why.
+            *ahead = launcher.ask().ok().map(|control| (launcher, control));
         }
     }
 
@@ -174,7 +214,8 @@ impl Launcher {
         Ok(Self { child: Mutex::new(Some(child)), socket, has_forked: AtomicBool::new(false) })
     }
 
-    async fn fork(&self) -> Result<Reaper, NotForked> {
+    /// Asks for a reaper, and returns where it will answer.
+    fn ask(&self) -> Result<UnixStream, NotForked> {
         let (ours, theirs) = StdUnixStream::pair().map_err(NotForked::Refused)?;
         ours.set_nonblocking(true).map_err(NotForked::Refused)?;
         let control = UnixStream::from_std(ours).map_err(NotForked::Refused)?;
@@ -185,8 +226,11 @@ impl Launcher {
             }
             _ => NotForked::Refused(error),
         })?;
-        // The last one on this side: what the launcher does not pass on shows as the end of the socket.
-        drop(theirs);
+        // `theirs` ends here as the last one on this side: what the launcher does not pass on shows as the end of the socket.
+        Ok(control)
+    }
+
+    async fn answer(&self, control: UnixStream) -> Result<Reaper, NotForked> {
         let answer = control.async_io(Interest::READABLE, || wire::receive_descriptors(control.as_fd()));
         let limit = if self.has_forked.load(Ordering::Relaxed) { FORK_TIMEOUT } else { START_TIMEOUT };
         let answer = timeout(limit, answer).await.unwrap_or_else(|elapsed| Err(elapsed.into()));

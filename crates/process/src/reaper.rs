@@ -110,7 +110,9 @@ fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
     let stage = match sandbox::begin(&mut request, &outputs, bridge.as_ref()) {
         Ok(Begun::Unconfined) => None,
         Ok(Begun::Reaper(stage)) => Some(stage),
-        Ok(Begun::Stage(socket)) => return Ok(Some(Jailed { socket, request, outputs, bridge })),
+        Ok(Begun::Stage(socket)) => {
+            return Ok(Some(Jailed { socket, request, outputs, bridge, waits: false }));
+        }
         Err(why) => return not_started(socket, why),
     };
 

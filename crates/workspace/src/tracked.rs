@@ -2,15 +2,28 @@
 
 use std::collections::HashSet;
 
-/// A set of paths that also knows their folders.
+/// A set of paths that also knows their folders. Most scans ask for none, so that lists are read when one does.
 #[derive(Default)]
 pub(crate) struct Tracked {
+    lists: Vec<(Vec<u8>, Vec<u8>)>,
     files: HashSet<Box<[u8]>>,
     folders: HashSet<Box<[u8]>>,
 }
 
 impl Tracked {
-    pub(crate) fn add(&mut self, path: &[u8]) {
+    /// Adds those of the paths, each of which ends with a zero byte, that begin with the prefix, without it.
+    pub(crate) fn add_list(&mut self, paths: Vec<u8>, prefix: Vec<u8>) {
+        self.lists.push((paths, prefix));
+    }
+
+    fn read(&mut self) {
+        for (paths, prefix) in std::mem::take(&mut self.lists) {
+            let paths = paths.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(&prefix[..]));
+            paths.filter(|path| !path.is_empty()).for_each(|path| self.add(path));
+        }
+    }
+
+    fn add(&mut self, path: &[u8]) {
         if !self.files.insert(path.into()) {
             return;
         }
@@ -23,11 +36,13 @@ impl Tracked {
         }
     }
 
-    pub(crate) fn has(&self, path: &[u8]) -> bool {
+    pub(crate) fn has(&mut self, path: &[u8]) -> bool {
+        self.read();
         self.files.contains(path)
     }
 
-    pub(crate) fn has_below(&self, folder: &[u8]) -> bool {
+    pub(crate) fn has_below(&mut self, folder: &[u8]) -> bool {
+        self.read();
         self.folders.contains(folder)
     }
 }

@@ -3,9 +3,11 @@ use super::*;
 #[test]
 fn knows_files_and_the_folders_that_lead_to_them() {
     let mut tracked = Tracked::default();
-    tracked.add(b"a/b/c");
-    tracked.add(b"a/d");
+    tracked.add_list(b"a/b/c\0".to_vec(), Vec::new());
+    assert!(!tracked.has(b"a/d"));
+    tracked.add_list(b"below/a/d\0beside/x\0below/".to_vec(), b"below/".to_vec());
     assert!(tracked.has(b"a/b/c") && tracked.has(b"a/d"));
     assert!(tracked.has_below(b"a") && tracked.has_below(b"a/b"));
     assert!(!tracked.has(b"a/b") && !tracked.has_below(b"a/d") && !tracked.has_below(b""));
+    assert!(!tracked.has(b"x") && !tracked.has(b""));
 }

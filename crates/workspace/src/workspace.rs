@@ -106,9 +106,7 @@ impl Workspace {
         };
         let mut tracked = Tracked::default();
         if let Some(repository) = &repository {
-            for path in index_paths(&git, repository, &root, &state, &store) {
-                tracked.add(&path);
-            }
+            tracked.add_list(index_paths(&git, repository, &state, &store), repository.prefix_of(&root));
         }
         let cache = store.dir().join("ralph-scan");
         let known = load_cache(&cache);
@@ -193,11 +191,11 @@ impl Workspace {
     pub fn set_start(&mut self, tree: &TreeHash) -> Result<(), Error> {
         let tree = Id::parse(&tree.0)?;
         if self.scanned == Some(tree) {
-            self.directory.paths().iter().for_each(|path| self.tracked.add(path));
+            self.tracked.add_list(self.directory.paths().join(&0), Vec::new());
         } else {
             // The next process of the loop asks for the same tree, and reading it takes as long as a scan.
             let listed = self.store.remembered("ralph-start", &tree.hex(), || Ok(self.paths(&tree)?.join(&0)))?;
-            listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).for_each(|path| self.tracked.add(path));
+            self.tracked.add_list(listed, Vec::new());
         }
         // What the last scan saw is that very tree: nothing in it is decided otherwise now.
         self.relist |= self.scanned != Some(tree);
@@ -406,7 +404,7 @@ impl Workspace {
         let started = Moment::now();
         let (root, store, batch) = (&self.root, &self.store, &mut self.batch);
         let poll = self.stop.step();
-        let mut scan = Scan::new(root, store, batch, &self.tracked, &self.outside, &self.known, poll);
+        let mut scan = Scan::new(root, store, batch, &mut self.tracked, &self.outside, &self.known, poll);
         self.scans = self.scans.wrapping_add(1).max(1);
         scan.number = self.scans;
         scan.threads = self.threads;
@@ -495,9 +493,9 @@ fn check_label(label: &str) -> Result<(), Error> {
     if label.split('/').all(good) { Ok(()) } else { Err(Error::Label(label.to_owned())) }
 }
 
-/// The files that the user's index tracks, relative to the workspace. Read from a copy through a throwaway git directory,
+/// The files that the user's index tracks, relative to the top of the repository. Read from a copy through a throwaway git directory,
 /// so that nothing of the repository's configuration is even read. Where that fails nothing is tracked but ignored.
-fn index_paths(git: &Git, repository: &GitDir, root: &Path, scratch: &Path, store: &Store) -> Vec<Vec<u8>> {
+fn index_paths(git: &Git, repository: &GitDir, scratch: &Path, store: &Store) -> Vec<u8> {
     let list = || {
         let shadow = Shadow::make(scratch, repository)?;
         if !shadow.has_index() {
@@ -515,13 +513,6 @@ fn index_paths(git: &Git, repository: &GitDir, root: &Path, scratch: &Path, stor
         Some(stamp) => store.remembered("ralph-index", &format!("{stamp:?}"), list),
         None => list(),
     };
-    let prefix = repository.prefix_of(root);
     let listed = listed.inspect_err(|error| tracing::warn!(%error, "the index of the repository could not be read"));
-    let paths = listed.unwrap_or_default();
-    paths
-        .split(|byte| *byte == 0)
-        .filter_map(|path| path.strip_prefix(&prefix[..]))
-        .filter(|path| !path.is_empty())
-        .map(<[u8]>::to_vec)
-        .collect()
+    listed.unwrap_or_default()
 }

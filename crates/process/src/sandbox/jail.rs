@@ -35,7 +35,7 @@ pub(crate) fn jail_main(mut socket: UnixStream) -> io::Result<()> {
     let (request, mut descriptors) = wire::receive_request(&mut socket)?;
     let bridge = (descriptors.len() > 3).then(|| descriptors.pop()).flatten();
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
-    Jailed { socket, request, outputs, bridge }.run()
+    Jailed { socket, request, outputs, bridge, waits: true }.run()
 }
 
 /// The stage with everything that the program gets.
@@ -44,13 +44,15 @@ pub(crate) struct Jailed {
     pub(crate) request: Request,
     pub(crate) outputs: [OwnedFd; 3],
     pub(crate) bridge: Option<OwnedFd>,
+    /// Whether it asks before it becomes the program.
+    pub(crate) waits: bool,
 }
 
 impl Jailed {
     /// Returns only when the program could not be started, and has said so then.
     pub(crate) fn run(mut self) -> io::Result<()> {
         let why = match confine(&self.request, self.bridge) {
-            Ok(()) => become_program(&self.request, self.outputs, &mut self.socket)?,
+            Ok(()) => become_program(&self.request, self.outputs, &mut self.socket, self.waits)?,
             Err(why) => why,
         };
         self.socket.write_all(&Report::NotStarted { why }.encode())
@@ -98,13 +100,16 @@ fn become_program(
     request: &Request,
     [stdin, stdout, stderr]: [OwnedFd; 3],
     socket: &mut UnixStream,
+    waits: bool,
 ) -> io::Result<String> {
     rustix::stdio::dup2_stdin(stdin)?;
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;
     socket.write_all(&Report::Started { pid: rustix::process::getpid().as_raw_nonzero().get() }.encode())?;
-    // The process between this one and the reaper ends first, or it would see the end of the program instead.
-    socket.read_exact(&mut [0; GO.len()])?;
+    if waits {
+        // The process between this one and the reaper ends first, or it would see the end of the program instead.
+        socket.read_exact(&mut [0; GO.len()])?;
+    }
     let error = launch::command(request).exec();
     Ok(launch::why_not(request, &error))
 }

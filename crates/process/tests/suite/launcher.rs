@@ -94,12 +94,14 @@ async fn a_reaper_has_nothing_of_other_runs() {
 #[tokio::test]
 async fn many_runs_leave_no_descriptor_and_no_process() {
     let lab = Lab::new();
+    lab.run("exit 0").await;
     let launcher = numbers(&lab.run(ANCESTORS).await.stdout)[1];
+    // From the second run on, one waits for the next.
     let is_idle = || {
         let children = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap();
-        children.is_empty().then_some(())
+        (numbers(&children).len() == 1).then_some(())
     };
-    eventually("the first reaper is reaped", is_idle).await;
+    eventually("the first reapers are reaped", is_idle).await;
     let before = (descriptors(launcher), descriptors(std::process::id().try_into().unwrap()));
     for number in 0..200 {
         assert_eq!(lab.run(&format!("exit {}", number % 7)).await.ended, Ended::Exited { code: number % 7 });
@@ -107,6 +109,40 @@ async fn many_runs_leave_no_descriptor_and_no_process() {
     assert_eq!(numbers(&lab.run(ANCESTORS).await.stdout)[1], launcher);
     eventually("the last reaper is reaped", is_idle).await;
     assert_eq!((descriptors(launcher), descriptors(std::process::id().try_into().unwrap())), before);
+}
+
+/// The reaper of a launcher that waits for its request, and is none of these.
+fn waiting(launcher: i32, known: &[i32]) -> Option<i32> {
+    let children = fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap();
+    let next = numbers(&children).into_iter().find(|child| !known.contains(child))?;
+    let stat = fs::read_to_string(format!("/proc/{next}/stat")).ok()?;
+    stat.contains(") S ").then_some(next)
+}
+
+#[tokio::test]
+async fn the_next_reaper_waits_while_a_program_runs_and_may_be_killed_or_stopped_by_it() {
+    let lab = Lab::new();
+    let first = numbers(&lab.run(ANCESTORS).await.stdout);
+    let launcher = first[1];
+    let mut served = vec![first[0]];
+    for (hit, is_used) in [(Signal::CONT, true), (Signal::STOP, true), (Signal::KILL, false)] {
+        let (log, go) = (lab.path(&format!("{hit:?}")), lab.path(&format!("{hit:?}.go")));
+        let mut spec = lab.spec(&format!("{ANCESTORS}; while [ ! -e '{}' ]; do sleep 0.01; done", go.display()));
+        spec.log.clone_from(&log);
+        let between = async {
+            let text = || fs::read_to_string(&log).ok().filter(|text| text.ends_with('\n'));
+            served.push(numbers(&eventually("the program runs", text).await)[0]);
+            let next = eventually("the next reaper waits", || waiting(launcher, &served)).await;
+            signal(next, hit);
+            fs::write(&go, "").unwrap();
+            next
+        };
+        let (ran, next) = tokio::join!(lab.run_spec(spec), between);
+        assert!(ran.unwrap().ended.is_success());
+        let ancestors = numbers(&lab.run(ANCESTORS).await.stdout);
+        assert_eq!((ancestors[0] == next, ancestors[1]), (is_used, launcher), "{hit:?}: {ancestors:?}, {next}");
+        served.push(ancestors[0]);
+    }
 }
 
 #[tokio::test]
@@ -122,6 +158,8 @@ async fn a_killed_launcher_ends_no_run_and_is_replaced() {
         })
         .await;
         signal(first, Signal::KILL);
+        // The one that was forked ahead is used up first.
+        lab.run("exit 0").await;
         let second = numbers(&lab.run(ANCESTORS).await.stdout)[1];
         fs::write(lab.path("go"), "").unwrap();
         second

@@ -65,18 +65,18 @@ impl Context {
         let prompt = self.files.write(ArtifactKind::Prompt, &self.folder.prompt(iteration), about, safe.as_bytes())?;
         let mut base = self.process_base(iteration, attempt, &agent)?;
         let log = base.log.clone();
-        // Only a figure in the history, here and below; expectations look for themselves.
-        let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
         let settings = self.use_settings(&agent, attempt).await?;
-        let repository = self.guard_repository(Runs::Agent, attempt).await?;
+        // The commits are only a figure in the history, here and below; expectations look for themselves.
+        let head = self.on_repository(|repository| repository.head().ok());
+        let (repository, head) = tokio::join!(self.guard_repository(Runs::Agent, attempt), head);
+        let (repository, head) = (repository?, head?.flatten());
         base.hold.extend(settings.iter().chain(&repository.shared).map(Shared::hold));
         let line = self.wire().open(&agent, &mut base, task.budget, iteration, attempt).await?;
         let mut line = line.with_tokens(tokens);
         let mut observed = self.watch_agent(&agent, base, &task, attempt, stop, &mut line).await;
         self.wire().close(line, observed.as_mut().ok(), &agent).await;
-        self.clear_attempt(attempt).await;
         let tree = if observed.is_ok() { Tree::Gone } else { Tree::Unknown };
-        self.restore_repository(repository, tree, attempt).await;
+        tokio::join!(self.clear_attempt(attempt), self.restore_repository(repository, tree, attempt));
         self.put_settings_back(settings, tree, attempt).await;
         let (budget, prompt) = (task.budget, Some(prompt));
         self.seen(Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt }, observed?).await
@@ -88,17 +88,18 @@ impl Context {
         if budget.is_some() {
             self.warn_of_unpriced(&observed.unpriced);
         }
-        let left = match self.look(iteration, before.clone()).await {
+        let since = move |repository: &Repository| {
+            head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
+        };
+        let (left, commits) = tokio::join!(self.look(iteration, before.clone()), self.on_repository(since));
+        let left = match left {
             // What the run cost counts all the same. A resume records the workspace as it is then.
             Err(Error::Workspace(ralph_workspace::Error::Stopped)) => {
                 Left { tree: before, changed: Vec::new(), violations: Vec::new() }
             }
             left => left?,
         };
-        let since = move |repository: &Repository| {
-            head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
-        };
-        let commits = self.on_repository(since).await?.unwrap_or(0);
+        let commits = commits?.unwrap_or(0);
         let reserved = budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
         let day = self.day_after(attempt, budget.is_some(), charged).await?;
@@ -260,9 +261,9 @@ impl Context {
     }
 
     async fn look(&self, iteration: Iteration, before: TreeHash) -> Result<Left, Error> {
-        let loop_id = self.loop_id;
-        let committed = self.committed().await?;
+        let (loop_id, services, repository) = (self.loop_id, self.services.clone(), self.repository.clone());
         self.with_workspace(move |ground| {
+            let committed = ground.committed(&services, repository.as_ref())?;
             // Pinned files are looked at when the checks are about to run.
             let (label, now) = (format!("iteration-{iteration}"), Duration::ZERO);
             let WorkspaceState { workspace, guard, baseline, .. } = ground;

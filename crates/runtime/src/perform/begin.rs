@@ -54,16 +54,16 @@ impl Context {
             _ = stop.wait_for(Option::is_some) => return refused(Refusal::Stopped),
         }
         let recent = if pause == Millis(0) && wait.is_none() { RECENT } else { Duration::ZERO };
-        let loop_id = self.loop_id;
-        let committed = self.committed().await?;
+        let (loop_id, services, repository) = (self.loop_id, self.services.clone(), self.repository.clone());
         let (snapshot, violations) = self
             .with_workspace(move |ground| {
+                let committed = ground.committed(&services, repository.as_ref())?;
                 let label = format!("iteration-{iteration}-before");
                 let WorkspaceState { workspace, guard, baseline, .. } = ground;
-                Ok(workspace.snapshot_guarded((loop_id, &label), recent, guard, baseline)?)
+                let (snapshot, violations) = workspace.snapshot_guarded((loop_id, &label), recent, guard, baseline)?;
+                Ok((snapshot, with_committed(violations, committed)))
             })
             .await?;
-        let violations = with_committed(violations, committed);
         if !violations.is_empty() {
             return refused(Refusal::Prohibited { violations });
         }

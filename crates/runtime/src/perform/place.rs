@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -358,6 +359,10 @@ pub(super) async fn on_builds<T: Send + 'static>(
 }
 
 async fn remove_folder(path: &Path) -> Result<(), Error> {
+    // Usually there is none, and a thread that finds that out takes longer.
+    if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(());
+    }
     let folder = path.to_owned();
     let removed = tokio::task::spawn_blocking(move || remove_tree(&folder));
     removed.await.map_err(|_| Error::Vanished("the removal of a folder"))?

@@ -10,8 +10,9 @@ use ralph_verify::work::moved_work;
 use ralph_workspace::repository::{Need, Work};
 use ralph_workspace::{Error as Failure, Repository};
 
-use super::{Answer, Context};
+use super::{Answer, Context, WorkspaceState};
 use crate::error::Error;
+use crate::services::Services;
 
 impl Context {
     pub(super) async fn restore_prohibited(&self, attempt: Attempt) -> Result<Answer, Error> {
@@ -39,21 +40,9 @@ impl Context {
         Ok(Answer { artifacts: artifact.into_iter().collect(), ..event.into() })
     }
 
-    /// Prohibited paths in what was committed since the loop's start. An agent that ruins its repository does not ruin the
-    /// loop: what git cannot read, it cannot push either.
     pub(crate) async fn committed(&self) -> Result<Vec<Violation>, Error> {
-        let Some(repository) = self.repository.clone() else { return Ok(Vec::new()) };
-        let looked = self.with_workspace(move |ground| {
-            let found = ground.commits.look(&repository, &ground.guard, &ground.baseline);
-            match found {
-                Err(error @ (Failure::Git { .. } | Failure::Io { .. })) => Ok(Err(error)),
-                found => Ok(Ok(found?)),
-            }
-        });
-        Ok(looked.await?.unwrap_or_else(|error| {
-            self.services.warn(format!("the commits could not be searched for prohibited paths: {error}"));
-            Vec::new()
-        }))
+        let (services, repository) = (self.services.clone(), self.repository.clone());
+        self.with_workspace(move |ground| ground.committed(&services, repository.as_ref())).await
     }
 
     /// Puts pinned files back for good, so that the workspace is what was verified; the agent's versions are kept.
@@ -121,6 +110,25 @@ impl Context {
             Err(error) => (None, Some(error.chain())),
         };
         Ok(Event::WorkCommitted { attempt, commit, problem }.into())
+    }
+}
+
+impl WorkspaceState {
+    /// Prohibited paths in what was committed since the loop's start. An agent that ruins its repository does not ruin the
+    /// loop: what git cannot read, it cannot push either.
+    pub(super) fn committed(
+        &mut self,
+        services: &Services,
+        repository: Option<&Repository>,
+    ) -> Result<Vec<Violation>, Error> {
+        let Some(repository) = repository else { return Ok(Vec::new()) };
+        match self.commits.look(repository, &self.guard, &self.baseline) {
+            Err(error @ (Failure::Git { .. } | Failure::Io { .. })) => {
+                services.warn(format!("the commits could not be searched for prohibited paths: {error}"));
+                Ok(Vec::new())
+            }
+            found => Ok(found?),
+        }
     }
 }
 

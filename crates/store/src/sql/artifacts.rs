@@ -13,7 +13,7 @@ pub(super) async fn record(session: &mut Session<'_>, run: RunId, artifacts: &[A
     for Artifact { kind, name, iteration, attempt, sha256, bytes, at } in artifacts {
         let (iteration, attempt) = (iteration.map(|iteration| iteration.0), attempt.map(|attempt| attempt.0));
         let values = values![run, name.as_str(), kind.name(), iteration, attempt, sha256.as_str(), *bytes, *at];
-        session.execute(row, values).await?;
+        session.later(row, values).await?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::store::MAX_AMOUNT;
 pub(super) async fn insert(session: &mut Session<'_>, run: RunId, new: &NewAttempt) -> Result<()> {
     let row = "INSERT INTO attempts (loop, attempt, at, host, boot, metering) VALUES ($1, $2, $3, $4, $5, $6)";
     let NewAttempt { attempt, at, machine: Machine { host, boot }, metering } = new;
-    session.execute(row, values![run, *attempt, *at, host.as_str(), boot.as_str(), metering.name()]).await.map(drop)
+    session.later(row, values![run, *attempt, *at, host.as_str(), boot.as_str(), metering.name()]).await
 }
 
 pub(super) async fn note_began(

@@ -23,12 +23,12 @@ pub(super) async fn append(session: &mut Session<'_>, lease: Lease, after: Seq, 
     if noted.seq != after {
         return Err(Error::Conflict { run: lease.run, expected: after, found: noted.seq });
     }
+    if let Some(settlement) = settle {
+        budget::settle(session, lease.run, *settlement).await?;
+    }
     let head = insert(session, lease.run, noted, events).await?;
     if let Some(summary) = summary {
         runs::update(session, lease.run, summary).await?;
-    }
-    if let Some(settlement) = settle {
-        budget::settle(session, lease.run, *settlement).await?;
     }
     if let Some(start) = start {
         attempts::insert(session, lease.run, start).await?;
@@ -102,7 +102,7 @@ async fn insert(session: &mut Session<'_>, run: RunId, from: Head, events: &[New
         head = head.and(run, event);
         let (kind, payload) = (event.kind.as_str(), event.payload.as_str());
         let values = values![run, head.seq, event.at, event.version, kind, payload, head.hash.to_string()];
-        session.execute(row, values).await?;
+        session.later(row, values).await?;
     }
     if let Some(last) = events.last() {
         runs::move_head(session, run, head, Some(last.at)).await?;

@@ -25,7 +25,7 @@ use ralph_model::{Attempt, Money, RunId, Timestamp};
 use crate::artifact::Artifact;
 use crate::attempt::AttemptEntry;
 use crate::board::BoardHandle;
-use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
+use crate::chain::{Broken, Head, NewEvent, Recorded, Seq, Walk};
 use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
@@ -33,7 +33,7 @@ use crate::run::{Append, Filter, Hint, Lease, LeaseHolder, Lookup, NewRun, RunEn
 use crate::store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};
 use session::{Backend, Durability, Session};
 
-/// A write: begins its transaction, does the work in it, and commits.
+/// Begins a transaction, does the work in it, and commits.
 macro_rules! transaction {
     ($begin:expr, $module:ident::$work:ident($($argument:expr),*)) => {{
         let mut session = $begin.await?;
@@ -95,6 +95,10 @@ impl SqlStore {
 
     async fn read(&self, doing: &'static str) -> Result<Session<'_>> {
         Session::read(&self.backend, doing).await
+    }
+
+    async fn walk(&self, run: RunId) -> Result<Walk> {
+        transaction!(self.snapshot("read a journal"), journal::walk(run))
     }
 
     /// A connection for several queries that see one state of the database.
@@ -162,7 +166,7 @@ impl Store for SqlStore {
     }
 
     async fn journal(&self, run: RunId) -> Result<Vec<Recorded>> {
-        let walk = journal::walk(&mut self.snapshot("read a journal").await?, run).await?;
+        let walk = self.walk(run).await?;
         match walk.broken {
             None => Ok(walk.intact),
             Some(Broken { seq, why }) => Err(Error::Broken { run, seq, why }),
@@ -170,7 +174,7 @@ impl Store for SqlStore {
     }
 
     async fn events_after(&self, run: RunId, seq: Seq, limit: u32) -> Result<Vec<Recorded>> {
-        journal::after(&mut self.snapshot("read a journal").await?, run, seq, limit).await
+        transaction!(self.snapshot("read a journal"), journal::after(run, seq, limit))
     }
 
     fn subscribe(&self) -> Changes {
@@ -178,7 +182,7 @@ impl Store for SqlStore {
     }
 
     async fn verify(&self, run: RunId) -> Result<ChainReport> {
-        let walk = journal::walk(&mut self.snapshot("read a journal").await?, run).await?;
+        let walk = self.walk(run).await?;
         Ok(ChainReport { events: walk.intact.len() as u64, head: walk.head, broken: walk.broken })
     }
 

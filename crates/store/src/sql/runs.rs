@@ -44,13 +44,13 @@ pub(super) async fn acquire(session: &mut Session<'_>, run: RunId, holder: Optio
     let host = holder.map(|holder| holder.machine.host.as_str());
     let boot = holder.map(|holder| holder.machine.boot.as_str());
     let (pid, until) = (holder.map(|holder| holder.pid), holder.map(|holder| holder.until));
-    session.execute(row, values![run, epoch.0, pid, host, boot, until]).await?;
+    session.later(row, values![run, epoch.0, pid, host, boot, until]).await?;
     tracing::debug!(%run, epoch = epoch.0, "lease acquired");
     Ok(Lease { run, epoch })
 }
 
 pub(super) async fn renew(session: &mut Session<'_>, run: RunId, until: Timestamp) -> Result<()> {
-    session.execute("UPDATE loops SET lease_until = $2 WHERE id = $1", values![run, until]).await.map(drop)
+    session.later("UPDATE loops SET lease_until = $2 WHERE id = $1", values![run, until]).await
 }
 
 /// Ends the lease of a finished run, and keeps what its end is based on.
@@ -114,12 +114,12 @@ pub(super) async fn update(session: &mut Session<'_>, run: RunId, summary: &RunS
         summary.finished_at,
         summary.grade.map(Grade::name),
     ];
-    session.execute(row, values).await.map(drop)
+    session.later(row, values).await
 }
 
 pub(super) async fn move_head(session: &mut Session<'_>, run: RunId, head: Head, at: Option<Timestamp>) -> Result<()> {
     let row = "UPDATE loops SET head_seq = $2, head_hash = $3, updated_at = COALESCE($4, updated_at) WHERE id = $1";
-    session.execute(row, values![run, head.seq, head.hash.to_string(), at]).await.map(drop)
+    session.later(row, values![run, head.seq, head.hash.to_string(), at]).await
 }
 
 pub(super) async fn list(session: &mut Session<'_>, filter: &Filter) -> Result<Vec<RunEntry>> {

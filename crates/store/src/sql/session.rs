@@ -6,7 +6,8 @@ use ralph_model::{Attempt, Money, RunId, TaskId, Timestamp};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Decode, Postgres, Row as _, SqlSafeStr, Sqlite, Transaction, Type};
+use sqlx::{AssertSqlSafe, Decode, Postgres, Row as _, SqlSafeStr, Sqlite, SqliteConnection, Transaction, Type};
+use tokio::sync::MappedMutexGuard;
 
 use super::postgres::{self, PostgresBackend};
 use super::schema::Dialect;
@@ -72,14 +73,40 @@ pub(crate) struct Session<'s> {
     backend: &'s Backend,
     doing: &'static str,
     connection: Connection<'s>,
+    later: Later,
     /// What subscribers of this process hear of after the commit.
     changes: Vec<Change>,
+}
+
+/// Statements for SQLite that travel to its thread together with the next one: each call there and back takes longer than a statement.
+#[derive(Default)]
+struct Later {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Later {
+    fn push(&mut self, sql: &str, values: Vec<Value>) {
+        if !self.sql.is_empty() {
+            self.sql.push_str("; ");
+        }
+        let mut parts = sql.split('$');
+        self.sql.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            // The values of all of them are numbered together.
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            let number = part[..digits].parse::<usize>().unwrap_or_default() + self.values.len();
+            self.sql.push_str(&format!("${number}{}", &part[digits..]));
+        }
+        self.values.extend(values);
+    }
 }
 
 enum Connection<'s> {
     SqliteWriter(sqlite::Writer<'s>),
     SqliteReader(PoolConnection<Sqlite>),
     SqliteSnapshot(Transaction<'static, Sqlite>),
+    SqliteShared(MappedMutexGuard<'s, SqliteConnection>),
     PostgresReader(PoolConnection<Postgres>),
     PostgresTransaction(Transaction<'static, Postgres>),
 }
@@ -124,6 +151,10 @@ macro_rules! with_connection {
                 let $connection = &mut **snapshot;
                 $run
             }
+            Connection::SqliteShared(shared) => {
+                let $connection = &mut **shared;
+                $run
+            }
             Connection::PostgresReader(reader) => {
                 let $connection = &mut **reader;
                 $run
@@ -147,7 +178,11 @@ impl<'s> Session<'s> {
         if waited >= LONG_WAIT {
             tracing::debug!(doing, ?waited, "waited for the database");
         }
-        Self::of(backend, doing, connection)
+        let mut session = Self::of(backend, doing, connection)?;
+        if let Backend::Sqlite(_) = backend {
+            session.later.push(sqlite::BEGIN_WRITE, Vec::new());
+        }
+        Ok(session)
     }
 
     /// A connection for one statement that writes. PostgreSQL makes it durable by itself, which saves two round trips.
@@ -160,7 +195,10 @@ impl<'s> Session<'s> {
 
     pub(super) async fn read(backend: &'s Backend, doing: &'static str) -> Result<Self> {
         let connection = match backend {
-            Backend::Sqlite(sqlite) => sqlite.readers.acquire().await.map(Connection::SqliteReader),
+            Backend::Sqlite(sqlite) => match sqlite.share() {
+                Some(shared) => Ok(Connection::SqliteShared(shared)),
+                None => sqlite.readers.acquire().await.map(Connection::SqliteReader),
+            },
             Backend::Postgres(postgres) => postgres.pool.acquire().await.map(Connection::PostgresReader),
         };
         Self::of(backend, doing, connection)
@@ -168,7 +206,14 @@ impl<'s> Session<'s> {
 
     pub(super) async fn snapshot(backend: &'s Backend, doing: &'static str) -> Result<Self> {
         let connection = match backend {
-            Backend::Sqlite(sqlite) => sqlite.readers.begin().await.map(Connection::SqliteSnapshot),
+            Backend::Sqlite(sqlite) => match sqlite.take_free() {
+                Some(free) => {
+                    let mut session = Self::of(backend, doing, Ok(Connection::SqliteWriter(free)))?;
+                    session.later.push(sqlite::BEGIN_READ, Vec::new());
+                    return Ok(session);
+                }
+                None => sqlite.readers.begin().await.map(Connection::SqliteSnapshot),
+            },
             Backend::Postgres(postgres) => postgres.snapshot().await.map(Connection::PostgresTransaction),
         };
         Self::of(backend, doing, connection)
@@ -176,11 +221,33 @@ impl<'s> Session<'s> {
 
     fn of(backend: &'s Backend, doing: &'static str, connection: sqlx::Result<Connection<'s>>) -> Result<Self> {
         let connection = connection.map_err(|source| backend.fault(doing, &source))?;
-        Ok(Self { backend, doing, connection, changes: Vec::new() })
+        Ok(Self { backend, doing, connection, later: Later::default(), changes: Vec::new() })
+    }
+
+    /// Runs a statement whose result nothing depends on, before the next one or before the commit.
+    pub(super) async fn later(&mut self, sql: &'static str, values: Vec<Value>) -> Result<()> {
+        if self.dialect() == Dialect::Postgres {
+            return self.execute(sql, values).await.map(drop);
+        }
+        self.later.push(sql, values);
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<()> {
+        let Later { sql, values } = std::mem::take(&mut self.later);
+        if sql.is_empty() {
+            return Ok(());
+        }
+        let done = with_connection!(self, connection => {
+            bound!(AssertSqlSafe(sql), values).execute(connection).await.map(drop)
+        });
+        done.map_err(|source| self.backend.fault(self.doing, &source))
     }
 
     /// Runs a statement, and returns how many rows it changed.
     pub(super) async fn execute(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<u64> {
+        // By itself: rows are counted for a whole call.
+        self.flush().await?;
         let values = self.storable(values);
         let done = with_connection!(self, connection => {
             bound!(sql, values).execute(connection).await.map(|done| done.rows_affected())
@@ -189,7 +256,14 @@ impl<'s> Session<'s> {
     }
 
     pub(super) async fn rows(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<Vec<Row<'s>>> {
-        let (backend, values) = (self.backend, self.storable(values));
+        let (backend, mut values) = (self.backend, self.storable(values));
+        let mut sql = sql.into_sql_str();
+        if !self.later.sql.is_empty() {
+            // None of the others gives a row.
+            self.later.push(sql.as_str(), values);
+            let together = std::mem::take(&mut self.later);
+            (sql, values) = (AssertSqlSafe(together.sql).into_sql_str(), together.values);
+        }
         let rows = with_connection!(self, connection => {
             let rows = bound!(sql, values).fetch_all(connection).await;
             rows.map(|rows| rows.into_iter().map(|row| Row { place: backend.place(), cells: Cells::from(row) }).collect())
@@ -211,9 +285,12 @@ impl<'s> Session<'s> {
     /// Makes the transaction durable, and returns what came of it.
     pub(super) async fn commit<T>(self, value: T) -> Result<T> {
         let committed = match self.connection {
-            Connection::SqliteWriter(writer) => writer.commit().await,
+            Connection::SqliteWriter(writer) => writer.commit(self.later.sql, self.later.values).await,
             Connection::PostgresTransaction(transaction) => transaction.commit().await,
-            Connection::SqliteReader(_) | Connection::SqliteSnapshot(_) | Connection::PostgresReader(_) => Ok(()),
+            Connection::SqliteReader(_)
+            | Connection::SqliteSnapshot(_)
+            | Connection::SqliteShared(_)
+            | Connection::PostgresReader(_) => Ok(()),
         };
         committed.map_err(|source| self.backend.fault(self.doing, &source))?;
         if let Backend::Sqlite(sqlite) = self.backend {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection, SqlitePool};
-use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard, oneshot};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection, SqlitePool};
+use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard, OwnedMutexGuard, oneshot};
 
 use super::SqlStore;
 use super::schema::{self, Dialect, Step};
@@ -27,11 +27,16 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Takes the write lock at once: a transaction that reads first and writes later fails at the second step, whatever the
 /// timeout, when another process wrote in between.
-const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
+pub(super) const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
 
 /// Connections that read at a time, for one run and for a server. Each takes a thread, and reads the schema first.
 const READERS: u32 = 1;
 pub(super) const SERVER_READERS: u32 = 2;
+
+/// Reads of a transaction that begins like this see one state.
+pub(super) const BEGIN_READ: &str = "BEGIN";
+
+const COMMIT: &str = "COMMIT";
 
 /// Rows that are added in one transaction.
 const MAX_TOGETHER: usize = 64;
@@ -134,7 +139,25 @@ impl SqliteBackend {
         });
     }
 
-    /// Begins a write that no other process can interleave with.
+    /// The connection that writes, for a look while nobody writes: another one takes a thread and reads the schema first. A server reads
+    /// beside its writes.
+    pub(super) fn share(&self) -> Option<MappedMutexGuard<'_, SqliteConnection>> {
+        MutexGuard::try_map(self.free()?, Option::as_mut).ok()
+    }
+
+    /// The same for several looks at one state of the database, which are a transaction.
+    pub(super) fn take_free(&self) -> Option<Writer<'_>> {
+        let mut slot = self.free()?;
+        let connection = slot.take()?;
+        Some(Writer { connection, slot, durability: Durability::PowerLoss })
+    }
+
+    fn free(&self) -> Option<MutexGuard<'_, Option<SqliteConnection>>> {
+        let is_shared = self.readers.options().get_max_connections() <= READERS;
+        if is_shared { self.writer.try_lock().ok() } else { None }
+    }
+
+    /// Takes the connection for a write, which its first statement has to begin so that no other process can interleave with it.
     pub(super) async fn write(&self, durability: Durability) -> sqlx::Result<Writer<'_>> {
         let mut slot = self.writer.lock().await;
         let mut connection = take(&self.path, &mut slot).await?;
@@ -142,7 +165,6 @@ impl SqliteBackend {
             // Prepared anew each time: the pragma acts when it is prepared.
             sqlx::raw_sql(NO_SYNC).execute(&mut connection).await?;
         }
-        sqlx::query(BEGIN_WRITE).execute(&mut connection).await?;
         Ok(Writer { connection, slot, durability })
     }
 
@@ -193,7 +215,7 @@ async fn serve(path: PathBuf, mut slot: OwnedMutexGuard<Option<SqliteConnection>
     };
     match outcome {
         Some((mut connection, added)) => {
-            let committed = sqlx::query("COMMIT").execute(&mut connection).await;
+            let committed = sqlx::query(COMMIT).execute(&mut connection).await;
             if committed.is_ok() {
                 *slot = Some(connection);
             }
@@ -255,8 +277,10 @@ impl Writer<'_> {
         &mut self.connection
     }
 
-    pub(super) async fn commit(mut self) -> sqlx::Result<()> {
-        sqlx::query("COMMIT").execute(&mut self.connection).await?;
+    /// Carries out what is left to do and commits.
+    pub(super) async fn commit(mut self, rest: String, values: Vec<Value>) -> sqlx::Result<()> {
+        let all = if rest.is_empty() { COMMIT.to_owned() } else { format!("{rest}; {COMMIT}") };
+        bound!(AssertSqlSafe(all), values).execute(&mut self.connection).await?;
         if self.durability == Durability::ProcessDeath {
             sqlx::raw_sql(SYNC).execute(&mut self.connection).await?;
         }
@@ -402,7 +426,7 @@ async fn prepare(path: &Path, steps: &[Step]) -> Result<SqliteConnection> {
     for statement in schema::statements(schema::check(&place, found, known)?, steps, Dialect::Sqlite) {
         sqlx::query(statement).execute(&mut connection).await.map_err(fault)?;
     }
-    sqlx::query("COMMIT").execute(&mut connection).await.map_err(fault)?;
+    sqlx::query(COMMIT).execute(&mut connection).await.map_err(fault)?;
     Ok(connection)
 }
 

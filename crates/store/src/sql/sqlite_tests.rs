@@ -107,6 +107,40 @@ async fn a_write_that_is_dropped_half_way_leaves_nothing_and_blocks_no_other() {
 }
 
 #[tokio::test]
+async fn a_look_while_nobody_writes_opens_no_connection() {
+    let folder = folder();
+    let path = folder.path().join("ralph.db");
+    open_sqlite(&path).await.unwrap();
+    let count = "SELECT COUNT(*) AS count FROM loops";
+    for (readers, opened) in [(READERS, 0), (SERVER_READERS, 1)] {
+        let backend = Backend::Sqlite(SqliteBackend::new(&path, connect_writer(&path).await.ok(), readers));
+        let Backend::Sqlite(sqlite) = &backend else { unreachable!() };
+        for _ in 0..2 {
+            let mut snapshot = Session::snapshot(&backend, "test").await.unwrap();
+            assert_eq!(snapshot.row(count, Vec::new()).await.unwrap().unwrap().get("count"), Ok(0));
+            snapshot.commit(()).await.unwrap();
+            let mut reader = Session::read(&backend, "test").await.unwrap();
+            assert_eq!(reader.row(count, Vec::new()).await.unwrap().unwrap().get("count"), Ok(0));
+            drop(reader);
+            assert_eq!(sqlite.readers.size(), opened);
+            let session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
+            session.commit(()).await.unwrap();
+        }
+        let writing = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
+        let mut beside = Session::read(&backend, "test").await.unwrap();
+        assert_eq!(beside.row(count, Vec::new()).await.unwrap().unwrap().get("count"), Ok(0));
+        assert_eq!(sqlite.readers.size(), 1);
+        // Given up half-way, a look blocks no write.
+        drop(writing);
+        let mut snapshot = Session::snapshot(&backend, "test").await.unwrap();
+        snapshot.row(count, Vec::new()).await.unwrap();
+        drop(snapshot);
+        let session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
+        session.commit(()).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn databases_of_every_older_schema_open_with_all_they_hold() {
     for known in 1..schema::STEPS.len() {
         let folder = folder();

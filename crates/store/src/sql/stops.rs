@@ -23,5 +23,5 @@ pub(super) async fn requested(session: &mut Session<'_>, run: RunId) -> Result<O
 }
 
 pub(super) async fn clear(session: &mut Session<'_>, run: RunId) -> Result<()> {
-    session.execute("DELETE FROM stops WHERE loop = $1", values![run]).await.map(drop)
+    session.later("DELETE FROM stops WHERE loop = $1", values![run]).await
 }

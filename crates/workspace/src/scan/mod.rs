@@ -298,7 +298,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) root: &'a Path,
     pub(crate) store: &'a Store,
     pub(crate) batch: &'a mut Batch,
-    pub(crate) tracked: &'a Tracked,
+    pub(crate) tracked: &'a mut Tracked,
     pub(crate) outside: &'a Outside,
     /// What an earlier process knew; consulted for files that this one has not seen.
     pub(crate) known: &'a Known,
@@ -331,7 +331,7 @@ impl<'a> Scan<'a> {
         root: &'a Path,
         store: &'a Store,
         batch: &'a mut Batch,
-        tracked: &'a Tracked,
+        tracked: &'a mut Tracked,
         outside: &'a Outside,
         known: &'a Known,
         poll: Poll,

@@ -169,7 +169,7 @@ impl Board for SqlStore {
     }
 
     async fn agents(&self, limit: u32) -> Result<Vec<AgentEntry>> {
-        agents::list(&mut self.snapshot("list agents").await?, limit).await
+        transaction!(self.snapshot("list agents"), agents::list(limit))
     }
 
     async fn ask_approval(&self, approval: &Approval) -> Result<Approval> {
