@@ -48,15 +48,20 @@ impl<'a> Screen<'a> {
 
     /// Prints something besides the result.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
-        let mut page = Page::default();
-        for line in text.trim_end_matches('\n').split('\n') {
-            match quoted(line) {
-                Some(line) => page.whole(line),
-                None => page.line(said(line)),
-            }
-        }
-        page.lines((self.looks)().1).iter().try_for_each(|line| writeln!(self.err, "{line}"))
+        lines(text, (self.looks)().1).iter().try_for_each(|line| writeln!(self.err, "{line}"))
     }
+}
+
+/// A text that is said, laid out for its output; lines of a file stay whole.
+fn lines(text: &str, look: Look) -> Vec<String> {
+    let mut page = Page::default();
+    for line in text.trim_end_matches('\n').split('\n') {
+        match quoted(line) {
+            Some(line) => page.whole(line),
+            None => page.line(said(line)),
+        }
+    }
+    page.lines(look)
 }
 
 /// A line of a file with its number, or the mark under it: broken up, the mark would be somewhere else.
@@ -159,8 +164,9 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 /// Asks at the terminal: the text goes to standard error, the answer comes from standard input. The end of input is a
 /// no.
 pub(crate) fn ask_at_terminal(text: &str) -> io::Result<Answer> {
+    let look = Look::of(&io::stderr());
     let mut err = io::stderr().lock();
-    write!(err, "{} [y/N] ", sanitize(text))?;
+    write!(err, "{} ", lines(&format!("{text} [y/N]"), look).join("\n"))?;
     err.flush()?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;

@@ -60,3 +60,11 @@ fn money_on_the_screen_has_at_most_four_digits_and_is_rounded_up() {
         assert_eq!(dollars(Money::from_micros(micros)), wanted);
     }
 }
+
+#[test]
+fn a_question_breaks_between_words_and_leaves_lines_of_a_file_whole() {
+    let look = Look { columns: Some(30), ..Look::PLAIN };
+    let text = "it says:\n  | key = \"a value that is longer than the line\"\n  - line 1: `key` runs commands on your computer\n\nApprove?";
+    let wrapped = "it says:\n  | key = \"a value that is longer than the line\"\n  - line 1: `key` runs\n    commands on your computer\n\nApprove?";
+    assert_eq!(lines(text, look).join("\n"), wrapped);
+}

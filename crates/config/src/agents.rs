@@ -360,16 +360,19 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
         let is_choice = |model: &&str| Program::of(agent).is_some_and(|program| program.model_choices.contains(model));
         let named = agent.model.as_deref().filter(|model| prices.of(model).is_none() && !is_choice(model));
         if let Some(model) = named.or_else(|| unpriced_default(agent, prices)) {
-            let whose = if agent.model.is_some() { "" } else { ", the model that it takes by itself" };
-            let problem =
-                format!("there is no price for `{model}`{whose}, so the cost of {} cannot be tracked", agent.name);
+            let which = if agent.model.is_some() { "model" } else { "default model" };
+            let problem = format!(
+                "the {which} of {}, `{model}`, has no price in the list, so its cost cannot be tracked",
+                agent.name
+            );
             let several = match agents {
                 [_] => "",
                 _ => "a model for each agent, as @agent NAME:MODEL; ",
             };
             let allowed = format!(
-                "{several}a model with a price, such as {} (`ralph agents --prices` lists all); [prices.\"{model}\"] with `input` and `output` in \
+                "{several}a model with a price: @agent {}:MODEL with MODEL such as {} (`ralph agents --prices` lists all); [prices.\"{model}\"] with `input` and `output` in \
                  dollars per million tokens in your configuration; or @unmetered",
+                agent.name,
                 priced_like(model, prices).join(", ")
             );
             return Err(ConfigError::new("model", problem, allowed));

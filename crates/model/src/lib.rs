@@ -42,7 +42,7 @@ pub use grade::Grade;
 pub use id::{Attempt, Iteration, LoopId, ParseLoopId, RunId, RunKind, TreeHash};
 pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};
-pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};
+pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire, protected_patterns};
 pub use price::{LongPrice, Price, PriceList, Rates, Tokens};
 pub use runner::{Runner, TestLanguage, TestListing};
 pub use shell::shell_word;

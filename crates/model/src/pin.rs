@@ -18,6 +18,11 @@ pub struct Pin {
     pub why: String,
 }
 
+/// How many patterns protect files; the others say what is free again.
+pub fn protected_patterns(pins: &[Pin]) -> usize {
+    pins.iter().filter(|pin| !pin.glob.starts_with('!')).count()
+}
+
 /// What may not happen to pinned files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -79,7 +79,7 @@ impl Alert {
                 format!("Only {rate} of the loops completed; the target is more than {COMPLETION_TARGET} %.")
             }
             Self::Stall(rate) => format!("{rate} of the loops stalled; the target is less than {STALL_TARGET} %."),
-            Self::Errors(rate) => format!("Ralph itself failed in {}: see their logs.", loops(rate)),
+            Self::Errors(rate) => format!("{} ended with an error: `ralph show` says why.", loops(rate)),
             Self::Tampered(rate) => format!("The checks were tampered with in {}.", loops(rate)),
             Self::FalseClaims { loops: rate, claims } => {
                 let times = if *claims == 1 { "once".to_owned() } else { format!("{claims} times") };

@@ -43,7 +43,7 @@ fn everything_notable_is_named() {
     assert_eq!(
         said,
         [
-            "Ralph itself failed in 1 of 8 loops: see their logs.",
+            "1 of 8 loops ended with an error: `ralph show` says why.",
             "The checks were tampered with in 1 of 8 loops.",
             "Agents claimed completion 3 times while checks failed, in 1 of 8 loops.",
             "1 of 6 completed loops are unverified: add a check.",

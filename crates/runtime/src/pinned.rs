@@ -31,6 +31,8 @@ mod changed_work;
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
 const LEFT_ALONE: &str = "left-alone.json";
+/// How many changed files are judged before a request to stop is looked for.
+const STOP_INTERVAL: usize = 256;
 
 /// What the verdicts of one loop depend on.
 pub(crate) struct Pinned {
@@ -333,9 +335,13 @@ impl Pinned {
             |offence: &Offence| self.list.get(offence.pin).is_some_and(|pin| pin.kind == PinKind::Packages);
         let is_declared = offences.iter().any(is_package)
             && workspace.changes(&self.start, tree)?.iter().any(|change| tampering::declares_packages(&change.path));
-        for offence in offences {
+        let (stop, mut added) = (workspace.stop_flag(), None);
+        for (number, offence) in offences.into_iter().enumerate() {
+            if number % STOP_INTERVAL == STOP_INTERVAL - 1 && stop.is_requested() {
+                return Err(ralph_workspace::Error::Stopped.into());
+            }
             if offence.kind == ChangeKind::Deleted
-                && let Some(to) = self.moved_to(workspace, tree, &offence.path)?
+                && let Some(to) = self.moved_to(workspace, tree, &offence.path, &mut added)?
             {
                 looked.renamed.extend(expected::renamed(&offence.path, &to));
                 continue;
@@ -369,19 +375,36 @@ impl Pinned {
         Ok(())
     }
 
-    /// Where a test file of the start lies now, with all that was in it and under a name of the same kind.
-    fn moved_to(&self, workspace: &Workspace, tree: &TreeHash, path: &str) -> Result<Option<String>, Error> {
+    /// Where a test file of the start lies now, with all that was in it and under a name of the same kind. What was added since the
+    /// start is found for the first file, and used for the others.
+    fn moved_to(
+        &self,
+        workspace: &Workspace,
+        tree: &TreeHash,
+        path: &str,
+        added: &mut Option<Vec<String>>,
+    ) -> Result<Option<String>, Error> {
         let is_frozen = |path: &str| self.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
-        let Some(before) = workspace.file_at(&self.start, path)?.filter(|_| is_code(path) && is_frozen(path)) else {
+        if !is_code(path) || !is_frozen(path) {
             return Ok(None);
+        }
+        let added = match added {
+            Some(added) => added,
+            None => {
+                let changes = workspace.changes(&self.start, tree)?.into_iter();
+                let paths = changes.filter(|change| change.kind == ChangeKind::Added).map(|change| change.path);
+                added.insert(paths.filter(|path| is_frozen(path)).collect())
+            }
         };
-        for change in workspace.changes(&self.start, tree)? {
-            let is_candidate = change.kind == ChangeKind::Added
-                && expected::is_named_alike(path, &change.path)
-                && is_frozen(&change.path);
+        let mut candidates = added.iter().filter(|added| expected::is_named_alike(path, added)).peekable();
+        if candidates.peek().is_none() {
+            return Ok(None);
+        }
+        let Some(before) = workspace.file_at(&self.start, path)? else { return Ok(None) };
+        for candidate in candidates {
             let keeps_all = |now: Vec<u8>| now == before || additions::refused_addition(path, &before, &now).is_none();
-            if is_candidate && workspace.file_at(tree, &change.path)?.is_some_and(keeps_all) {
-                return Ok(Some(change.path));
+            if workspace.file_at(tree, candidate)?.is_some_and(keeps_all) {
+                return Ok(Some(candidate.clone()));
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
 //! Checks a finished loop offline: its chain, its decisions, its outputs, its certificate.
 
 use ralph_engine::{Event, JournalEvent as _, Loop};
-use ralph_model::{LoopId, OutputRef};
+use ralph_model::{LoopId, OutputRef, protected_patterns};
 use ralph_view::{ProofView, RunView};
 
 use crate::artifacts::ArtifactFiles;
@@ -58,7 +58,7 @@ fn look_at(proof: &mut ProofView, home: &Home, run: &Loop, told: Option<Event>, 
     proof.grade_reasons.clone_from(&expected.grade_reasons);
     proof.tree.clone_from(&expected.tree);
     proof.checks = expected.checks.iter().map(|check| check.command.clone()).collect();
-    proof.rests_on = rests_on(&view, &expected);
+    proof.rests_on = rests_on(&view, &expected, protected_patterns(&run.facts().start.pins));
     match told {
         Some(Event::LoopFinished { outcome })
             if !run.outcome().is_some_and(|replayed| replayed.agrees_with(&outcome)) =>
@@ -99,10 +99,10 @@ fn compare(proof: &mut ProofView, expected: &Certificate, folder: &LoopFolder, s
 }
 
 /// What a verdict depends on besides its checks, one sentence each.
-fn rests_on(view: &RunView, certificate: &Certificate) -> Vec<String> {
+fn rests_on(view: &RunView, certificate: &Certificate, patterns: usize) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(pins) = &certificate.pins {
-        sentences.push(format!("{} protected patterns, restored for every check (sha256 {})", pins.count, pins.sha256));
+        sentences.push(format!("{patterns} protected patterns, restored for every check (sha256 {})", pins.sha256));
     }
     if !certificate.allowed.is_empty() {
         sentences.push(format!("changed with the user's permission: {}", certificate.allowed.join(", ")));

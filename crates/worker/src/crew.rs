@@ -11,7 +11,7 @@ use ralph_crew::{Approve, CrewResult, Decision, Question, StreamEvent};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{CrewEdges, CrewRequest, RunRequest};
 use ralph_model::{RunId, TaskId};
-use ralph_runtime::{AskPerson, CrewLimits, PushFiles, Unpushed, read_crew, stops};
+use ralph_runtime::{AskPerson, CrewLimits, PushFiles, Stops, Unpushed, read_crew, stops};
 use ralph_store::{ApprovalStatus, Database};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, mpsc};
@@ -19,13 +19,11 @@ use uuid::Uuid;
 
 use crate::commit;
 use crate::error::Error;
-use crate::job::{Ended, Job, next};
+use crate::job::{Ended, Job, LAST_PUSH_TIMEOUT, PUSH_TIMEOUT, next};
 use crate::lease::Interruption;
 use crate::place::Place;
 use crate::report::WorkerEvent;
 
-/// How long a worker that stops still tries to push the files of a delegation.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a question that waits is looked at.
 const ANSWER_INTERVAL: Duration = Duration::from_secs(1);
 /// How long it waits.
@@ -99,8 +97,9 @@ impl Job<'_> {
         match why {
             // The next worker continues, on any machine.
             Some(why @ (Interruption::Stopping | Interruption::Lost)) => {
+                let push = async { place.lock().await.push(&opened.tree().await?, &self.commit_message()).await };
                 if why == Interruption::Stopping
-                    && let Err(error) = place.lock().await.push(&opened.tree().await?, &self.commit_message()).await
+                    && let Some(Err(error)) = self.unless_stopping(LAST_PUSH_TIMEOUT, push).await
                 {
                     self.tell(error.to_string());
                 }
@@ -111,8 +110,11 @@ impl Job<'_> {
                 Ok(Ended::Interrupted(why))
             }
             None => {
-                let tree = opened.tree().await?;
-                let pushed = place.lock().await.push_with_retries(&tree, &self.commit_message()).await;
+                let message = self.commit_message();
+                let push = async { place.lock().await.push_with_retries(&opened.tree().await?, &message).await };
+                let Some(pushed) = self.unless_stopping(LAST_PUSH_TIMEOUT, push).await else {
+                    return Ok(Ended::Interrupted(Interruption::Stopping));
+                };
                 let result = opened.close().await?;
                 self.conclude_crew(result, &place, pushed.err().map(|error| error.to_string())).await
             }
@@ -161,7 +163,7 @@ impl Job<'_> {
                 let given_up = async {
                     let why = next(&mut interrupt).await;
                     if why == Interruption::Stopping {
-                        tokio::time::sleep(STOP_TIMEOUT).await;
+                        tokio::time::sleep(PUSH_TIMEOUT).await;
                     }
                     why
                 };
@@ -210,15 +212,28 @@ impl Job<'_> {
         unpushed: Option<String>,
     ) -> Result<Ended, Error> {
         let place = place.lock().await;
+        let mut interruption = self.interrupt.subscribe();
+        let (stopper, requests) = stops();
         let checks = match (&self.task().verification_command, result.answer.is_some()) {
-            (Some(command), true) => Some(self.checks_pass(command.clone(), &place).await?),
+            (Some(command), true) => {
+                let mut checking = std::pin::pin!(self.checks_pass(command.clone(), &place, requests));
+                tokio::select! {
+                    passed = &mut checking => Some(passed?),
+                    why = next(&mut interruption) => {
+                        stopper.stop(StopWhen::Now, StopBy::Request);
+                        // What came of it counts for nothing.
+                        let _ = checking.await;
+                        return Ok(Ended::Interrupted(why));
+                    }
+                }
+            }
             _ => None,
         };
         Ok(Ended::Crew { branch: place.branch().map(str::to_owned), result: Box::new(result), unpushed, checks })
     }
 
     /// Whether the checks of the task pass on what the crew left behind.
-    async fn checks_pass(&self, command: String, place: &Place) -> Result<bool, Error> {
+    async fn checks_pass(&self, command: String, place: &Place, requests: Stops) -> Result<bool, Error> {
         let settings = Layer {
             max_iterations: Some(1),
             verification_command: Some(OneOrMore(vec![command])),
@@ -231,7 +246,6 @@ impl Job<'_> {
         let request = RunRequest { settings, objective, workspace: Some(place.root.clone()), ..RunRequest::default() };
         let prepared = self.host.prepare(request, Asking::Nobody).await?;
         let trial = self.host.trial()?;
-        let (_stopper, requests) = stops();
         let opened = trial.start(prepared.resolved, Arc::new(|_| {}), requests).await?;
         Ok(opened.run().await?.result.verdict.is_some_and(|verdict| verdict.passed))
     }

@@ -32,6 +32,12 @@ impl Job<'_> {
             return;
         }
         let epoch = self.lease.epoch.0;
+        let branch = match &ended {
+            Ok(Ended::Loop { branch, unpushed: None, .. } | Ended::Crew { branch, unpushed: None, .. }) => {
+                branch.clone()
+            }
+            Ok(_) | Err(_) => None,
+        };
         // Work that is nowhere else is not removed.
         let mut is_kept = false;
         let completion = match ended {
@@ -70,7 +76,7 @@ impl Job<'_> {
                 }
             }
         };
-        if self.complete(&completion).await && !is_kept {
+        if self.complete(&completion, branch.as_deref()).await && !is_kept {
             place::clear(&self.worker.host, task).await;
         }
     }
@@ -111,7 +117,7 @@ impl Job<'_> {
     }
 
     /// Whether the server knows that the task ended.
-    async fn complete(&self, completion: &Completion) -> bool {
+    async fn complete(&self, completion: &Completion, branch: Option<&str>) -> bool {
         let task = self.task().id;
         for _ in 0..MAX_REPORTS {
             match self.worker.client.complete(task, completion).await {
@@ -120,6 +126,8 @@ impl Job<'_> {
                         true => "verified".to_owned(),
                         false => "not verified".to_owned(),
                     });
+                    let message =
+                        branch.map_or_else(|| message.clone(), |branch| format!("{message}, on branch {branch}"));
                     self.worker.tell(WorkerEvent::Ended {
                         task,
                         status: done.status,

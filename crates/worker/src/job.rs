@@ -27,14 +27,16 @@ use crate::worker::Worker;
 /// How long the journal waits for a server that is away.
 const STORE_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a beginning that is interrupted may still take.
-const START_TIMEOUT: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How long a process on this machine is waited for that still has the files of the task: a worker that lost it and ends.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the report of an end may still take when the worker was asked to end.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a push that is under way and the last one may still take when the worker was asked to end. What an iteration came to
 /// was pushed when its agent ended; the rest stays here, and the next worker on this machine pushes it.
-const PUSH_TIMEOUT: Duration = Duration::from_millis(300);
-const LAST_PUSH_TIMEOUT: Duration = Duration::from_millis(1700);
+pub(crate) const PUSH_TIMEOUT: Duration = Duration::from_millis(300);
+pub(crate) const LAST_PUSH_TIMEOUT: Duration = Duration::from_millis(1700);
 
 pub(crate) struct Job<'a> {
     pub(crate) worker: &'a Worker,
@@ -132,7 +134,8 @@ impl<'a> Job<'a> {
         tokio::select! {
             () = async {
                 let ended = self.work().await;
-                self.finish(ended).await;
+                // A server that is away gets the task back when the lease expires.
+                self.unless_stopping(REPORT_TIMEOUT, self.finish(ended)).await;
             } => {}
             () = keeper.keep() => {}
             () = stopping => {}
@@ -220,7 +223,7 @@ impl<'a> Job<'a> {
     }
 
     /// Carries out what pushes. A remote that hangs does not keep a worker that is asked to end; none then.
-    async fn unless_stopping<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn unless_stopping<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut interruption = self.interrupt.subscribe();
         let stopping = async {
             // A sender is in `self`.

@@ -30,10 +30,11 @@ struct Seen {
 }
 
 impl Seen {
-    const fn word(&self) -> &'static str {
+    fn word(&self) -> &'static str {
         match self.readiness {
             Readiness::Usable => "usable",
             Readiness::NoLogin => "no login",
+            Readiness::Missing if self.spec.kind == AgentSpec::NATIVE => "no key",
             Readiness::Missing => "missing",
         }
     }

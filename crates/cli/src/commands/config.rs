@@ -71,7 +71,13 @@ pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>
 }
 
 fn row(one: &Effective, redactor: &Redactor, short: impl Fn(&str) -> String) -> [Span<'static>; 3] {
-    let value = if one.value.is_null() { "-".to_owned() } else { redactor.text(&one.value.to_string()).into_owned() };
+    let value = match &one.value {
+        Value::Null => "-".to_owned(),
+        Value::Number(bytes) if ["log_limit", "max_file_size"].contains(&one.name.as_str()) => {
+            format!("{bytes}{}", bytes.as_u64().and_then(size).unwrap_or_default())
+        }
+        value => redactor.text(&value.to_string()).into_owned(),
+    };
     // What somebody set stands out.
     let style = if one.origin == Origin::Default { QUIET } else { PLAIN };
     let from = one.place.as_deref().map_or_else(|| one.origin.to_string(), short);
@@ -87,4 +93,11 @@ fn as_json(one: &Effective) -> Value {
         "flag": one.key.flag(),
         "effect": one.key.effect(),
     })
+}
+
+/// Bytes as `--max-file-size` takes them, in brackets, where that is exact.
+fn size(bytes: u64) -> Option<String> {
+    let units = [(30, "G"), (20, "M"), (10, "K")];
+    let (shift, unit) = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift))?;
+    Some(format!(" ({}{unit})", bytes >> shift))
 }

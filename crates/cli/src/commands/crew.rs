@@ -157,7 +157,7 @@ pub(crate) async fn show(
     page.field("started", &entry.started_at.rfc3339(), PLAIN);
     page.field("rounds", &format!("{} of {}", crew.rounds(), crew.config().max_rounds), PLAIN);
     let limit = crew.config().max_cost.map(|max| format!(" of {max}")).unwrap_or_default();
-    page.field("money", &format!("{}{limit}", crew.spent()), PLAIN);
+    page.field("cost", &format!("{}{limit}", crew.spent()), PLAIN);
     page.line("");
     page.text(2, crew.request(), PLAIN);
     for delegation in &result.delegations {

@@ -126,7 +126,7 @@ fn text(config: &LoopConfig, plan: &Plan, listings: &[TestListing], sandbox: &st
         line(&mut page, "hidden", path);
     }
     let shown: Vec<&Pin> = plan.pins.iter().filter(|pin| !pin.glob.starts_with('!')).collect();
-    line(&mut page, "protected", &format!("{} files now, by {} globs", plan.files, shown.len()));
+    line(&mut page, "protected", &format!("{} files now, by {} patterns", plan.files, shown.len()));
     let mut table = Table::new([("", Fit::Name), ("", Fit::Left), ("", Fit::Words)]);
     for pin in shown {
         // A glob may name hundreds of modules; `--json` has all of it.

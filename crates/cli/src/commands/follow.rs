@@ -322,9 +322,12 @@ fn tell(
         if !ended.race.is_empty() && ended.result.cost > Money::ZERO {
             page.line(format!("  the race cost {} in all", ended.result.cost));
         }
-        if let Some(winner) = winner {
-            let branch = format!("ralph/{}", winner.loop_id.short());
-            let worktree = shell_word(&home.worktree(winner.loop_id));
+        let result = &ended.result;
+        let own = home.worktree(result.loop_id);
+        let is_committed = result.commit.is_some() && Path::new(&result.workspace) == own;
+        if let Some(id) = winner.map(|winner| winner.loop_id).or(is_committed.then_some(result.loop_id)) {
+            let branch = format!("ralph/{}", id.short());
+            let worktree = shell_word(&home.worktree(id));
             page.line(format!("  take it over with: git merge {branch}"));
             page.line(format!("  clean up after that: git worktree remove {worktree} && git branch -d {branch}"));
         }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use ralph_checks::{Detection, Suggestion, detect};
+use ralph_checks::{Detection, Suggestion, detect, first_word_missing};
 use ralph_model::{AgentSpec, LoopConfig, Money, TestListing, Timestamp, exit_code};
 use ralph_workspace::exclude_ralph_folder;
 use ratatui_core::text::{Line, Span};
@@ -92,6 +92,12 @@ pub(crate) async fn init(
         }))?;
     } else {
         screen.page(report(&path, &detection, &listings, &next))?;
+        let missing = host.zip(detection.suggestions.first()).and_then(|(host, best)| {
+            first_word_missing(&best.command, &host.search_path().to_string_lossy(), &workspace)
+        });
+        if let Some(missing) = missing {
+            screen.say(&format!("warning: {missing}"))?;
+        }
     }
     Ok(exit_code::COMPLETED)
 }
@@ -143,7 +149,7 @@ fn file(detection: &Detection) -> String {
         "#:schema {SCHEMA}\n\
          # Ralph's configuration for this repository. `ralph run --help` explains the options.\n\
          # Each user must approve this file once: `ralph trust`.\n\n\
-         # The check: it fails now, and passes when the work is done.\n",
+         # The check: it has to fail now, and to pass when the work is done.\n",
     );
     match detection.suggestions.split_first() {
         Some((best, others)) => {

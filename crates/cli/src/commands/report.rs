@@ -13,7 +13,7 @@ use ratatui_core::text::Line;
 use crate::args::ReportArgs;
 use crate::input::now;
 use crate::page::Page;
-use crate::screen::Screen;
+use crate::screen::{Screen, dollars};
 use crate::style::{PLAIN, TITLE, WARN};
 use ralph_config::metrics_path;
 use ralph_host::Host;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
             page.field("errors", &summary.errors.to_string(), PLAIN);
         }
         let cost = Money::from_micros(i64::try_from(summary.cost_micros.total).unwrap_or(i64::MAX));
-        page.field("cost", &cost.to_string(), PLAIN);
+        page.field("cost", &dollars(cost), PLAIN);
     }
     page.field("report", &report.display().to_string(), PLAIN);
     page.field("chart", &chart.display().to_string(), PLAIN);

@@ -100,7 +100,7 @@ fn race_as_text(race: &RaceRunView) -> Page {
     page.field("workspace", &entry.workspace, PLAIN);
     page.field("started", &entry.started_at.rfc3339(), PLAIN);
     page.field("iterations", &entry.iterations.to_string(), PLAIN);
-    page.field("money", &format!("{} of {budget}", entry.cost), PLAIN);
+    page.field("cost", &format!("{} of {budget}", entry.cost), PLAIN);
     page.field("winner", &winner, PLAIN);
     page.line("");
     page.text(2, &entry.objective, PLAIN);
@@ -157,7 +157,7 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
     page.field("agent", &run.agents(), PLAIN);
     page.field("started", &state.started_at.rfc3339(), PLAIN);
     page.field("iterations", &format!("{} of {}", state.counted, state.max_iterations), PLAIN);
-    page.field("money", &state.money(), PLAIN);
+    page.field("cost", &state.money(), PLAIN);
     state.usage.limits().iter().for_each(|limits| page.field("limits", limits, PLAIN));
     for (name, value) in [("branch", &run.branch), ("commit", &run.commit)] {
         value.iter().for_each(|value| page.field(name, value, PLAIN));
@@ -178,7 +178,11 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
         }
     }
     for HintView { iteration, text: hint, .. } in &run.hints {
-        let when = iteration.map_or_else(|| "not taken yet".to_owned(), |first| format!("from iteration {first} on"));
+        let when = match (iteration, &run.outcome) {
+            (Some(first), _) => format!("from iteration {first} on"),
+            (None, Some(_)) => "never in a prompt, the loop ended first".to_owned(),
+            (None, None) => "not taken yet".to_owned(),
+        };
         page.field("message", &format!("{when}: {}", hint.trim()), PLAIN);
     }
     page.line("");

@@ -1,7 +1,7 @@
 //! One plain line for a change or for progress. The same words go to a log of plain lines and above the live view.
 
 use ralph_engine::{StartPoint, Stop, StopWhen};
-use ralph_model::{LoopConfig, Money, Timestamp, Trouble};
+use ralph_model::{LoopConfig, Money, Timestamp, Trouble, protected_patterns};
 use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, failed_over, iteration_found};
 
 use ratatui_core::style::Style;
@@ -127,7 +127,7 @@ fn counts_money(state: &RunState) -> bool {
 
 /// How the loop is kept from harm and its verdicts from forgery; none in a loop from before that was recorded.
 pub(super) fn precautions(start: &StartPoint) -> Option<String> {
-    let pins = start.pins.iter().filter(|pin| !pin.glob.starts_with('!')).count();
+    let pins = protected_patterns(&start.pins);
     let pinned = if pins == 0 { String::new() } else { format!("; {pins} protected patterns") };
     (!start.sandbox.is_empty()).then(|| format!("sandbox: {}{pinned}", start.sandbox))
 }

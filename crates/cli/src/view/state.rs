@@ -281,7 +281,7 @@ fn failing_tests(verdict: &VerdictView) -> Vec<String> {
 
 /// How fast a model service answered.
 fn pace(first_byte_ms: Option<u64>, tokens_per_second: Option<u64>) -> String {
-    let first = first_byte_ms.map(|first| format!(", first token after {}.{} s", first / 1000, first % 1000 / 100));
+    let first = first_byte_ms.map(|first| format!(", first token after {}.{}s", first / 1000, first % 1000 / 100));
     let speed = tokens_per_second.map(|speed| format!(", {speed} tokens/s"));
     [first, speed].into_iter().flatten().collect()
 }

@@ -45,7 +45,7 @@ fn shown(view: &View, width: usize) -> String {
 fn how_fast_the_model_service_answers_is_shown() {
     let pace = Progress::Request { first_byte_ms: Some(840), tokens_per_second: Some(92) };
     let seen = shown(&view(&[opened("x"), baseline(2, 7), started(), pace.into()]), 80);
-    assert!(seen.contains(", 1m 22s, first token after 0.8 s, 92 tokens/s"), "{seen}");
+    assert!(seen.contains(", 1m 22s, first token after 0.8s, 92 tokens/s"), "{seen}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use ralph_testkit::{Processes, Repo, shell_quoted};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::aid::{TIMEOUT, finish, signal, wait_until};
+use crate::aid::{TIMEOUT, finish, signal, tamper, wait_until, write_program};
 use crate::harness::{Ended, User, run_words_with};
 
 /// The aim is 2 s, and a build without optimisation on a busy machine takes longer. What does not listen takes minutes.
@@ -244,6 +244,18 @@ fn while_the_best_state_is_restored() {
 }
 
 #[test]
+fn while_pinned_files_are_restored_at_the_end() {
+    let scene = Scene::with_files();
+    let words = scene.words("rm -r many; : > done", &["--criteria", "test -e done", "--protect", "many/**"]);
+    let ended = scene.stopped("pinned files", &words, &Until::Logged("effect=\"RestorePinned\""), Duration::ZERO);
+    assert!([0, 19].contains(&ended.code), "{}\n{}", ended.stdout, ended.stderr);
+    if ended.code == 19 {
+        scene.assert_completes(&["resume", "--json"]);
+    }
+    assert_eq!(scene.count("many"), FILES);
+}
+
+#[test]
 fn while_prohibited_files_are_restored() {
     let scene = Scene::new();
     let agent = format!("mkdir -p migrations && cd migrations && {MAKE}");
@@ -297,4 +309,52 @@ fn while_a_loop_is_rewound() {
     assert_eq!(scene.count("many"), FILES, "{}", undone.stderr);
     scene.user.ralph(scene.repo.path(), rewind).ok();
     assert!(!scene.repo.exists("many"));
+}
+
+#[test]
+fn while_old_runs_are_removed() {
+    let scene = Scene::new();
+    scene.assert_completes(&scene.words(": > done", &["--criteria", "test -e done"]));
+    tamper(&scene.user, "UPDATE loops SET finished_at = 1000000000000, updated_at = 1000000000000");
+    let id = scene.user.newest_loop()["loopId"].as_str().unwrap().to_owned();
+    let folder = scene.user.state().join("loops").join(id).join("many");
+    fs::create_dir(&folder).unwrap();
+    (0..FILES).for_each(|number| fs::write(folder.join(number.to_string()), "").unwrap());
+    let prune = ["prune", "--yes"].map(str::to_owned);
+    scene.stopped("prune", &prune, &Until::Logged("ralph started"), Duration::from_millis(100));
+    // What is left is still listed, and removed by the next.
+    scene.user.ralph(scene.repo.path(), &prune).ok();
+    assert!(!folder.exists());
+    assert_eq!(scene.user.ralph(scene.repo.path(), ["list", "--json"]).ok().json(), Value::Array(Vec::new()));
+}
+
+#[test]
+fn while_programs_are_asked_for_their_versions() {
+    let scene = Scene::new();
+    let (bin, pid) = (scene.folder().join("bin"), scene.folder().join("pid"));
+    fs::create_dir(&bin).unwrap();
+    let asked = format!("#!/bin/sh\necho $$ > {0}.new; mv {0}.new {0}\nexec sleep 600\n", pid.display());
+    write_program(&bin.join("claude"), &asked);
+    scene.stopped("agents", &["agents".to_owned()], &Until::Exists(pid.clone()), Duration::ZERO);
+    let asked = rustix::process::Pid::from_raw(fs::read_to_string(pid).unwrap().trim().parse().unwrap()).unwrap();
+    let _ = rustix::process::kill_process(asked, Signal::KILL);
+}
+
+#[test]
+fn while_a_loop_is_watched() {
+    let scene = Scene::new();
+    let go = scene.folder().join("go");
+    let agent = format!("while [ ! -e {} ]; do sleep 0.1; done; : > done", scene.outside("go"));
+    scene.user.ralph(scene.repo.path(), scene.words(&agent, &["--criteria", "test -e done", "--detach"])).ok();
+    let mut watching = scene.user.command(scene.repo.path(), ["attach"]);
+    let mut watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = lines_of(&mut watching);
+    while !lines.recv_timeout(TIMEOUT).unwrap().contains("iteration 1") {}
+    let asked = Instant::now();
+    signal(&watching, Signal::TERM);
+    finish(watching);
+    assert!(asked.elapsed() < MAX, "{:?}", asked.elapsed());
+    assert_eq!(scene.user.newest_loop()["status"], "RUNNING", "only the screen ends");
+    fs::write(go, "").unwrap();
+    wait_until("the end of the loop", || scene.user.newest_loop()["status"] == "COMPLETED");
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::aid::{SOON, signal, wait_for_file};
 use crate::harness::Ended;
-use fleet::{Fleet, Machine, git, output_of, remote};
+use fleet::{Fleet, Machine, git, hang_pushes, output_of, remote};
 
 /// An agent that writes the file that the checks look for.
 fn diligent(machine: &Machine) -> String {
@@ -251,15 +251,7 @@ fn a_worker_that_is_asked_to_end_does_not_wait_for_its_remote() {
     let (path, address) = remote(&repo);
     let signs = machine.folder("signs");
     let (begun, go) = (signs.join("begun"), signs.join("go"));
-    let hook = path.join("hooks/pre-receive");
-    // What hangs is refused in the end: a push whose worker is gone must not come between.
-    let script = format!(
-        "#!/bin/sh\n[ ! -e {0} ] || exit 0\n: > {1}\nwhile [ ! -e {0} ]; do sleep 0.1; done\nexit 1\n",
-        go.display(),
-        begun.display()
-    );
-    std::fs::write(&hook, script).unwrap();
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    hang_pushes(&path, &begun, &go);
     let agent = diligent(&machine);
     let id =
         fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "4", "--repo", &address]);

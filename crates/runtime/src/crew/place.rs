@@ -215,6 +215,10 @@ impl Place {
         }
     }
 
+    fn stop_flag(&self) -> StopFlag {
+        guard(&self.workspace).stop_flag()
+    }
+
     pub(super) fn snapshot(&self, name: &str) -> Result<TreeHash, Error> {
         Ok(guard(&self.workspace).snapshot(self.id, name)?.tree)
     }
@@ -240,12 +244,15 @@ impl Place {
         }
         let has_commit = |repository: &&Repository| repository.head().is_ok_and(|head| head.commit.is_some());
         match self.repository.as_ref().filter(has_commit) {
-            Some(repository) => repository.add_worktree(&path, &branch, &StopFlag::default())?,
+            Some(repository) => repository.add_worktree(&path, &branch, &self.stop_flag())?,
             None => Home::make_private(&path)?,
         }
         let workspace = guard(&self.workspace);
-        let files = workspace.list(tree)?;
+        let (files, stop) = (workspace.list(tree)?, workspace.stop_flag());
         for name in &files {
+            if stop.is_requested() {
+                return Err(ralph_workspace::Error::Stopped.into());
+            }
             let Some(content) = workspace.file_at(tree, name)? else { continue };
             let target = path.join(name);
             if fs::read(&target).is_ok_and(|known| known == content) {

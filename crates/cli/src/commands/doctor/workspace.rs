@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ralph_checks::{detect, first_word_missing};
+use ralph_model::protected_patterns;
 use ralph_runtime::{Home, plan};
 use ralph_store::{Filter, RunStatus, StoreHandle};
 use ralph_workspace::{Repository, holder};
@@ -99,7 +100,7 @@ fn protection(subject: &Subject<'_>, workspace: &Path) -> Option<Finding> {
     let detail = format!(
         "{}, by {}; {runners}",
         counted(plan.files, "file", "files"),
-        counted(plan.pins.len(), "glob", "globs")
+        counted(protected_patterns(&plan.pins), "pattern", "patterns")
     );
     Some(if plan.files == 0 {
         Finding::warn("protection", format!("{detail}: no test file was recognised"), "name them: --protect GLOB")

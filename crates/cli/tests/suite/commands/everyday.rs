@@ -191,6 +191,7 @@ fn config_tells_values_with_their_sources_and_names_of_flags_are_keys() {
     user.ralph(repo.path(), ["trust", "--yes"]).ok();
     let text = user.ralph(repo.path(), ["config"]).ok().stdout;
     assert!(text.contains("\"sh check.sh\"") && text.contains("ralph.toml:1:12"), "{text}");
+    assert!(text.contains("1073741824 (1G)") && text.contains("67108864 (64M)"), "{text}");
 }
 
 #[test]

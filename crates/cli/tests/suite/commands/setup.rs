@@ -59,6 +59,21 @@ fn a_loop_runs_with_what_init_wrote() {
 }
 
 #[test]
+fn init_says_that_the_runner_is_not_installed() {
+    let (user, repo) = (User::new(), Repo::init());
+    repo.write("test_sum.py", "def test_sum():\n    assert 1 + 1 == 2\n");
+    let bin = user.home().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
+    std::os::unix::fs::symlink(git, bin.join("git")).unwrap();
+    let mut init = user.command(repo.path(), ["init"]);
+    let ended = Ended::from(init.env("PATH", &bin).output().unwrap()).ok();
+    assert!(ended.stdout.contains("`pytest`"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("warning: `pytest` was not found on PATH; install it"), "{}", ended.stderr);
+}
+
+#[test]
 fn doctor_looks_at_everything_and_says_what_to_do() {
     let (user, repo) = (User::new(), Repo::init());
     let healthy = user.ralph(repo.path(), ["doctor", "--json"]).ok().json();

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use ralph_testkit::{Repo, Script, Step};
 
 use super::{all_done, assert_end, checked, done, three_failing};
-use crate::harness::User;
+use crate::harness::{User, run_words_with};
 
 const AUTHOR: &str = "[user]\n\tname = Ada Lovelace\n\temail = ada@example.invalid\n";
 
@@ -113,6 +113,21 @@ fn a_worktree_has_a_branch_of_its_own_and_the_checkout_stays() {
     assert!(!repo.exists("done.txt") && !repo.exists(".ralph/LEDGER.md"));
     assert_eq!(std::fs::read(repo.git_directory().join("index")).unwrap(), index);
     assert!(!repo.outside().join("hook-ran").exists(), "a hook was run");
+}
+
+#[test]
+fn the_branch_of_a_worktree_is_taken_over_with_the_words_that_are_printed() {
+    let (user, repo) = (ada(), three_failing());
+    let agent = user.agent(Script::new().run([all_done()]));
+    let words = run_words_with(&agent, 2, &["--criteria", "sh check.sh", "--worktree", "--commit"]);
+    let shown = user.ralph(repo.path(), words.iter().filter(|word| *word != "--json")).ok().stdout;
+    for begin in ["take it over with: ", "clean up after that: "] {
+        let line = shown.lines().find_map(|line| line.trim().strip_prefix(begin)).unwrap_or_else(|| panic!("{shown}"));
+        let done = std::process::Command::new("sh").args(["-c", line]).current_dir(repo.path()).output().unwrap();
+        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    assert_eq!(repo.read("done.txt"), "one\ntwo\nthree\n");
+    assert_eq!(repo.git(["branch", "--list", "ralph/*"]), "");
 }
 
 #[test]

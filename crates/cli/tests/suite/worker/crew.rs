@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ralph_testkit::model::{Reply, Script, Tool, Usage};
+use ralph_testkit::model::{Fault, Reply, Script, Tool, Usage};
 use ralph_testkit::{Repo, ScriptedModel};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::fleet::{Fleet, Machine, git, output_of, remote};
-use crate::aid::{finish, kill, micros, query, signal, wait_until, write_program};
+use super::fleet::{Fleet, Machine, git, hang_pushes, output_of, remote};
+use crate::aid::{TIMEOUT, finish, kill, micros, query, signal, wait_until, write_program};
 use crate::harness::Ended;
+
+/// The aim is 2 s, and a build without optimisation on a busy machine takes longer. What does not listen takes minutes.
+const MAX_STOP: Duration = Duration::from_secs(12);
 
 fn calls(name: &str, input: Value) -> Reply {
     let usage = Usage { input: 1000, output: 100, ..Usage::default() };
@@ -164,23 +167,39 @@ fn refuse_pushes(path: &Path, why: &str) -> PathBuf {
     closed
 }
 
-/// A crew that delegates one file, and its worker.
+/// A crew that delegates one file, its model, and its worker.
 fn delegating(machine: &Machine, fleet: &Fleet, address: &str) -> (ScriptedModel, String, std::process::Child) {
-    let replies = [
+    let server = ScriptedModel::start(delegation([]));
+    let id = add_crew(fleet, address, "test -f one.txt", "1");
+    let worker = start_crew(machine, fleet, &server);
+    (server, id, worker)
+}
+
+/// What the models of that crew say, with these answers in front of those with these numbers.
+fn delegation<const N: usize>(before: [(usize, Reply); N]) -> Script {
+    let mut replies = vec![
         calls("delegateToDevo", json!({ "objective": "write one", "expects": ["file:one.txt"] })),
         calls("fs_writeFile", json!({ "path": "one.txt", "content": "1\n" })),
         Reply::say("written"),
         Reply::say("one.txt is there"),
         Reply::say("NONE"),
     ];
-    let server = ScriptedModel::start(replies.into_iter().fold(Script::new(), Script::reply));
-    let words = ["Write one.txt", "--type", "crew", "--criteria", "test -f one.txt", "--max-cost", "1"];
-    let id = fleet.add(&[&words[..], &["--repo", address]].concat());
+    for (number, reply) in before {
+        replies.insert(number, reply);
+    }
+    replies.into_iter().fold(Script::new(), Script::reply)
+}
+
+fn add_crew(fleet: &Fleet, address: &str, check: &str, max_cost: &str) -> String {
+    let words = ["Write one.txt", "--type", "crew", "--criteria", check, "--max-cost", max_cost];
+    fleet.add(&[&words[..], &["--repo", address]].concat())
+}
+
+fn start_crew(machine: &Machine, fleet: &Fleet, server: &ScriptedModel) -> std::process::Child {
     let words = ["worker", "--server", &fleet.server.url, "--unmetered", "--agent-command", "true"];
     let mut command = machine.user.command(&machine.user.home(), words);
     command.env("RALPH_TOKEN", &fleet.token).env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "key-1");
-    let worker = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    (server, id, worker)
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn recorded_ends(fleet: &Fleet) -> usize {
@@ -236,4 +255,65 @@ fn a_push_whose_answer_is_lost_is_no_other_workers_push() {
     let task = fleet.task(&id);
     assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}\n{}", ended.stderr);
     assert!(!broken.exists() && server.requests().len() == 5, "{}", ended.stderr);
+}
+
+/// A worker is stopped in each step that can take long, and the next one continues: in a request to a model with a push after it, in
+/// the push of a delegation, after a delegation, in the last push, and in the checks of the task.
+#[test]
+fn a_crew_is_stopped_in_any_long_step() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let (path, address) = remote(&repo);
+    let signs = machine.folder("signs");
+    let [pushing, go, checking, checked] = ["pushing", "go", "checking", "checked"].map(|name| signs.join(name));
+    hang_pushes(&path, &pushing, &go);
+    let hang = || Reply::fault(Fault::Hang { after_bytes: None });
+    let server = ScriptedModel::start(delegation([(2, hang()), (4, hang())]));
+    let check = format!(
+        "test -f one.txt && {{ [ -e {0} ] || {{ : > {1}; sleep 600; }}; }}",
+        checked.display(),
+        checking.display()
+    );
+    let id = add_crew(&fleet, &address, &check, "9");
+    let run_until = |step: &str, is_there: &dyn Fn() -> bool| {
+        let worker = start_crew(&machine, &fleet, &server);
+        let deadline = Instant::now() + TIMEOUT;
+        while !is_there() {
+            if Instant::now() > deadline {
+                signal(&worker, Signal::TERM);
+                panic!("{step}: {}", finish(worker).stderr);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let asked = Instant::now();
+        signal(&worker, Signal::TERM);
+        let ended = finish(worker).ok();
+        eprintln!("{step}: ended {:?} after SIGTERM", asked.elapsed());
+        assert!(asked.elapsed() < MAX_STOP, "{step}: {:?}\n{}", asked.elapsed(), ended.stderr);
+        let task = fleet.task(&id);
+        assert_eq!(task["status"], "unassigned", "{step}: {task:#}\n{}", ended.stderr);
+    };
+    run_until("a request of an agent", &|| server.requests().len() == 3);
+    assert!(pushing.exists(), "what is there is pushed before the end");
+    std::fs::remove_file(&pushing).unwrap();
+    run_until("the push of a delegation", &|| pushing.exists());
+    assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 4));
+    std::fs::write(&go, "").unwrap();
+    run_until("a request after the delegation", &|| server.requests().len() == 5);
+    assert_eq!(recorded_ends(&fleet), 1);
+    // The next worker makes a commit of its own.
+    std::fs::remove_file(&go).unwrap();
+    std::fs::remove_file(&pushing).unwrap();
+    run_until("the last push", &|| pushing.exists());
+    assert_eq!(server.requests().len(), 7);
+    std::fs::write(&go, "").unwrap();
+    run_until("the checks of the task", &|| checking.exists());
+    std::fs::write(&checked, "").unwrap();
+    let worker = start_crew(&machine, &fleet, &server);
+    fleet.wait_for_ends(1);
+    signal(&worker, Signal::TERM);
+    let ended = finish(worker).ok();
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}\n{}", ended.stderr);
+    assert_eq!(git(&path, &["show", &format!("ralph/{id}:one.txt")]), "1");
+    assert_eq!(server.requests().len(), 7, "nothing was asked twice");
 }

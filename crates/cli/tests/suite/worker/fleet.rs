@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use ralph_testkit::Repo;
 use serde_json::Value;
 
+use crate::aid::write_program;
 use crate::harness::{Ended, User};
 use crate::server::{Served, task};
 
@@ -130,6 +131,15 @@ pub fn remote(repo: &Repo) -> (PathBuf, String) {
     repo.git(["clone", "--quiet", "--bare", ".", path.to_str().unwrap()]);
     let address = format!("file://{}", path.display());
     (path, address)
+}
+
+/// Makes a remote that takes a push, says so with a file, and does not answer before the other file is there. It refuses then: a push
+/// whose worker is gone must not come between.
+pub fn hang_pushes(path: &Path, begun: &Path, go: &Path) {
+    let [begun, go] = [begun, go].map(Path::display);
+    let script =
+        format!("#!/bin/sh\n[ ! -e {go} ] || exit 0\n: > {begun}\nwhile [ ! -e {go} ]; do sleep 0.1; done\nexit 1\n");
+    write_program(&path.join("hooks/pre-receive"), &script);
 }
 
 /// What git says in a git directory.
