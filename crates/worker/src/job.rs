@@ -10,7 +10,7 @@ use ralph_config::{Dollars, Layer, OneOrMore, RepositoryFile, Resolved};
 use ralph_crew::CrewResult;
 use ralph_engine::{Limits, Loop, StopBy, StopWhen, find_claim};
 use ralph_host::{Checkpoints, Claims, ForAgents, Host, Opened, RunRequest};
-use ralph_model::{AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskType};
+use ralph_model::{AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskId, TaskType};
 use ralph_runtime::{AgentSignals, Claimed, Home, Moved, Resume, Stops, Watcher, read_loop, stops};
 use ralph_store::{Epoch, StoreHandle, TaskLease};
 use ralph_view::{Delta, OutcomeView, RunResult, RunView, Update, What, delta_line};
@@ -18,10 +18,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::error::Error;
 use crate::lease::{Interruption, Keeper};
-use crate::place::{Place, Source};
+use crate::place::Place;
 use crate::prompt;
 use crate::publish::{Publisher, Step};
 use crate::report::WorkerEvent;
+use crate::source::Source;
 use crate::worker::Worker;
 
 /// How long the journal waits for a server that is away.
@@ -348,8 +349,10 @@ impl<'a> Job<'a> {
 
     /// Where the commits of the task come from and go to.
     pub(crate) async fn source(&self) -> Result<Source, Error> {
-        match (&self.task().repo, &self.worker.workspace) {
-            (Some(address), _) => Source::of_address(&self.host, &self.worker.git, address).await,
+        let task = self.task();
+        let tasks: Vec<TaskId> = [task.id].into_iter().chain(task.depends_on.iter().copied()).collect();
+        match (&task.repo, &self.worker.workspace) {
+            (Some(address), _) => Source::of_address(&self.host, &self.worker.git, address, &tasks).await,
             (None, Some(workspace)) => Source::of_workspace(&self.host, &self.worker.git, workspace).await,
             (None, None) => Err(Error::Task("the task has no repository and the worker no workspace".to_owned())),
         }

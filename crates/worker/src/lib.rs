@@ -15,6 +15,7 @@ mod place;
 mod prompt;
 mod publish;
 mod report;
+mod source;
 mod worker;
 
 pub use error::Error;

@@ -11,7 +11,6 @@
 //! and pushed from the snapshots, which no agent reaches, and no clone shares a file with the cache.
 
 use std::borrow::Cow;
-use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,15 +21,12 @@ use ralph_model::{TaskId, TreeHash};
 use ralph_runtime::Home;
 use ralph_store::TaskLease;
 use ralph_text::{Redactor, sanitize};
-use ralph_workspace::{Repository, Workspace};
-use sha2::{Digest as _, Sha256};
+use ralph_workspace::Workspace;
 
 use crate::commit;
 use crate::error::Error;
 use crate::git::{Call, Git, of_remote, shown};
-
-/// How often a cache that another task fetches is looked at.
-const LOCK_INTERVAL: Duration = Duration::from_millis(50);
+use crate::source::Source;
 
 /// The waits between the tries to push work that has to be on the branch.
 const PUSH_DELAYS: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
@@ -38,83 +34,9 @@ const PUSH_DELAYS: [Duration; 3] = [Duration::from_millis(200), Duration::from_s
 /// How often one push may find that the branch changed. A push of an earlier worker lands at most once.
 const MAX_OVERTAKEN: u32 = 4;
 
-/// How often a folder that is still written to is removed.
+/// How often a folder that is still written to is removed, and how long to wait in between.
 const MAX_TRIES: u32 = 200;
-
-/// Where the commits of a task come from and go to.
-#[derive(Debug, Clone)]
-pub(crate) struct Source {
-    /// A git directory of this machine with the commits.
-    git_dir: PathBuf,
-    remote: String,
-    /// The commit that is checked out there.
-    head: Option<String>,
-}
-
-impl Source {
-    /// The repository of the worker's own workspace.
-    pub(crate) async fn of_workspace(host: &Host, git: &Git, workspace: &Path) -> Result<Self, Error> {
-        let scratch = host.home().workspace(workspace);
-        let found = Repository::find(workspace, &host.git()?, &scratch);
-        let folders = found.map(|repository| repository.folders()).unwrap_or_default();
-        let (Some(own), Some(common)) = (folders.first(), folders.last()) else {
-            return Err(Error::NoRepository { path: workspace.to_owned() });
-        };
-        let head = git.in_dir(own).args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
-        let head = head.run("read the current commit").await.ok();
-        Ok(Self { git_dir: common.clone(), remote: common.to_string_lossy().into_owned(), head })
-    }
-
-    /// The repository of a task, fetched anew into the cache.
-    pub(crate) async fn of_address(host: &Host, git: &Git, address: &str) -> Result<Self, Error> {
-        let caches = host.dirs.state.join("repositories");
-        Home::make_private(&caches)?;
-        let key: String =
-            Sha256::digest(address.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        let git_dir = caches.join(format!("{key}.git"));
-        let _lock = lock(&caches.join(format!("{key}.lock"))).await?;
-        let shown = shown(address);
-        if !git_dir.join("HEAD").is_file() {
-            let make = git.call().args(["init", "--quiet", "--bare", "--template="]).arg(&git_dir);
-            make.run("make the cache of a repository").await?;
-        }
-        git.in_dir(&git_dir)
-            .args(["fetch", "--quiet", "--force", "--prune", "--no-write-fetch-head", "--end-of-options", address])
-            .args(["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])
-            .run(&format!("fetch {shown}"))
-            .await
-            .map_err(of_remote)?;
-        let listed = git.call().args(["ls-remote", "--end-of-options", address, "HEAD"]);
-        let listed = listed.run(&format!("read the current commit of {shown}")).await.map_err(of_remote)?;
-        let head = listed.split_whitespace().next().map(str::to_owned);
-        Ok(Self { git_dir, remote: address.to_owned(), head })
-    }
-
-    /// The commit that a task begins from.
-    pub(crate) async fn base(&self, git: &Git, base_ref: Option<&str>) -> Result<String, Error> {
-        let wanted = match (base_ref, &self.head) {
-            (Some(wanted), _) => wanted,
-            (None, Some(head)) => head,
-            (None, None) => return Err(Error::Task(format!("{} has no commit yet", shown(&self.remote)))),
-        };
-        let call = git.in_dir(&self.git_dir).args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
-        let found = call.arg(format!("{wanted}^{{commit}}")).run("find a commit").await;
-        let missing = || format!("{} has no branch, tag or commit `{}`", shown(&self.remote), wanted.escape_debug());
-        found.map_err(|_| Error::Task(missing()))
-    }
-}
-
-/// Waits until no other process fetches the same repository.
-async fn lock(path: &Path) -> Result<File, Error> {
-    let file = File::options().create(true).append(true).open(path).map_err(Error::file(path))?;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_INTERVAL).await,
-            Err(TryLockError::Error(error)) => return Err(Error::file(path)(error)),
-        }
-    }
-}
+const REMOVE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The files of a task on this machine.
 #[derive(Debug, Clone)]
@@ -153,14 +75,18 @@ impl Place {
         redactor: Option<Arc<Redactor>>,
     ) -> Result<Self, Error> {
         let branch = branch(lease.task);
-        let tip = git.in_dir(&source.git_dir).args(["rev-parse", "--verify", "--quiet"]);
-        let tip = tip.arg(format!("refs/heads/{branch}^{{commit}}")).run("find the branch of a task").await.ok();
-        let pushed = match &tip {
-            Some(tip) => {
-                let tree = git.in_dir(&source.git_dir).args(["rev-parse", "--verify"]).arg(format!("{tip}^{{tree}}"));
-                Some(TreeHash(tree.run("read the branch of a task").await?))
-            }
-            None => None,
+        // Git has no name for a branch beside others below it. Known before anything is spent on work that could not be pushed.
+        let format = "--format=%(refname:lstrip=2) %(objectname) %(tree)";
+        let refs = git.in_dir(&source.git_dir).args(["for-each-ref", format, "refs/heads/ralp[h]"]);
+        let refs = refs.arg(format!("refs/heads/{branch}")).run("find the branch of a task").await?;
+        let refs: Vec<Vec<&str>> = refs.lines().map(|line| line.split(' ').collect()).collect();
+        if refs.iter().any(|found| found.first() == Some(&"ralph")) {
+            let shown = shown(&source.remote);
+            return Err(Error::Task(format!("{shown} has a branch `ralph`, so that it can have no branch `{branch}`")));
+        }
+        let (tip, pushed) = match refs.first().map(Vec::as_slice) {
+            Some([_, tip, tree]) => (Some((*tip).to_owned()), Some(TreeHash((*tree).to_owned()))),
+            _ => (None, None),
         };
         let home = host.home();
         Home::make_private(&home.root().join("worktrees"))?;
@@ -180,6 +106,7 @@ impl Place {
     /// Makes the files anew, at a commit.
     pub(crate) async fn make(&self, commit: &str) -> Result<(), Error> {
         self.remove().await?;
+        let _lock = self.source.lock_shared().await?;
         // A copy: no file is shared with the source, where the agent could change it.
         let clone = self.git.call().args(["clone", "--quiet", "--no-checkout", "--no-hardlinks", "--template="]);
         let clone = clone.args(["-c", "advice.detachedHead=false", "--end-of-options"]);
@@ -399,14 +326,14 @@ fn root_of(home: &Home, task: TaskId) -> PathBuf {
 }
 
 /// Removes a folder. Processes of a worker that died may still write there for a moment.
-async fn remove(path: &Path) -> Result<(), Error> {
+pub(crate) async fn remove(path: &Path) -> Result<(), Error> {
     let mut tries = 0;
     loop {
         match tokio::fs::remove_dir_all(path).await {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < MAX_TRIES => {
                 tries += 1;
-                tokio::time::sleep(LOCK_INTERVAL).await;
+                tokio::time::sleep(REMOVE_INTERVAL).await;
             }
             removed => return removed.map_err(Error::file(path)),
         }

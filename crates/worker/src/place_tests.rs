@@ -74,8 +74,12 @@ impl Scene {
         let host = host.unwrap();
         let git = Git::new(&host).unwrap();
         let task = TaskId::from_uuid(Uuid::from_u128(1));
-        let scene = Self { folder, host, git, task, base: String::new() };
-        scene.remote(&["init", "--quiet", "--bare"]);
+        Self { folder, host, git, task, base: String::new() }.filled(&[])
+    }
+
+    fn filled(self, options: &[&str]) -> Self {
+        let scene = self;
+        scene.remote(&[&["init", "--quiet", "--bare"], options].concat());
         let base = scene.commit("base.txt", None);
         scene.remote(&["update-ref", "refs/heads/main", &base]);
         scene.remote(&["symbolic-ref", "HEAD", "refs/heads/main"]);
@@ -121,10 +125,18 @@ impl Scene {
 
     /// A worker with this lease, as it begins.
     async fn worker(&self, epoch: u64) -> Place {
-        let address = format!("file://{}", self.path().display());
-        let source = Source::of_address(&self.host, &self.git, &address).await.unwrap();
+        self.find(self.source(&[self.task]).await.unwrap(), epoch).await.unwrap()
+    }
+
+    async fn find(&self, source: Source, epoch: u64) -> Result<Place, Error> {
         let lease = TaskLease { task: self.task, epoch: ralph_store::Epoch(epoch) };
-        Place::find(&self.host, &self.git, source, lease, &self.base, None).await.unwrap()
+        Place::find(&self.host, &self.git, source, lease, &self.base, None).await
+    }
+
+    /// The cache as a worker sees it that begins with these tasks.
+    async fn source(&self, tasks: &[TaskId]) -> Result<Source, Error> {
+        let address = format!("file://{}", self.path().display());
+        Source::of_address(&self.host, &self.git, &address, tasks).await
     }
 
     async fn push(&self, place: &mut Place, name: &str) -> Result<bool, Error> {
@@ -280,4 +292,85 @@ async fn a_worker_that_is_killed_between_fetch_and_push_is_overtaken() {
     }
     scene.push(&mut next, "next").await.unwrap();
     scene.assert_state("next", &["late", "killed", "next"]);
+}
+
+#[tokio::test]
+async fn a_cache_has_the_branches_that_the_task_needs_and_no_work_of_others() {
+    let scene = Scene::new();
+    let other = TaskId::from_uuid(Uuid::from_u128(2));
+    let theirs = scene.commit("theirs", Some(&scene.base));
+    scene.remote(&["update-ref", &format!("refs/heads/{}", branch(other)), &theirs]);
+    scene.push(&mut scene.worker(1).await, "own").await.unwrap();
+    let cached = |source: &Source| {
+        let names = Scene::git(&source.git_dir, &["for-each-ref", "--format=%(refname:lstrip=2)"], "");
+        names.lines().map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let (main, own, others) = ("main".to_owned(), branch(scene.task), branch(other));
+    let source = scene.source(&[scene.task]).await.unwrap();
+    assert_eq!(cached(&source), BTreeSet::from([main.clone(), own.clone()]));
+    // A commit of another task is found where a task begins from it.
+    assert_eq!(source.base(&scene.git, Some(&others)).await.unwrap(), theirs);
+    std::fs::remove_dir_all(&source.git_dir).unwrap();
+    let source = scene.source(&[scene.task, other]).await.unwrap();
+    assert_eq!(cached(&source), BTreeSet::from([main, own, others]));
+    assert_eq!(source.base(&scene.git, None).await.unwrap(), scene.base);
+    source.base(&scene.git, Some("nowhere")).await.unwrap_err();
+}
+
+/// What a git that was killed leaves behind is in the way of no later task.
+#[tokio::test]
+async fn a_broken_cache_is_made_anew() {
+    for broken in ["refs/heads/main.lock", "packed-refs.lock", "HEAD"] {
+        let scene = Scene::new();
+        scene.remote(&["update-ref", "refs/heads/old", &scene.base]);
+        let source = scene.source(&[scene.task]).await.unwrap();
+        Scene::git(&source.git_dir, &["pack-refs", "--all"], "");
+        std::fs::write(source.git_dir.join(broken), "").unwrap();
+        // One branch is pruned, and one changed.
+        scene.remote(&["update-ref", "-d", "refs/heads/old"]);
+        let new = scene.commit("new", Some(&scene.base));
+        scene.remote(&["update-ref", "refs/heads/main", &new]);
+        assert_eq!(scene.source(&[scene.task]).await.unwrap().base(&scene.git, None).await.unwrap(), new, "{broken}");
+    }
+    // A remote that refuses is no reason to fetch everything again.
+    let scene = Scene::new();
+    let source = scene.source(&[scene.task]).await.unwrap();
+    std::fs::rename(scene.path(), scene.folder.path().join("gone")).unwrap();
+    scene.source(&[scene.task]).await.unwrap_err();
+    assert!(source.git_dir.is_dir());
+}
+
+#[tokio::test]
+async fn a_cache_is_packed_and_keeps_what_no_branch_has_any_more() {
+    let scene = Scene::new();
+    let mut commit = scene.base.clone();
+    for number in 0..=crate::source::MAX_PACKS {
+        // Each commit is on a branch of its own that the next fetch removes.
+        commit = scene.commit(&format!("file {number}"), Some(&scene.base));
+        scene.remote(&["update-ref", "refs/heads/main", &commit]);
+        scene.source(&[scene.task]).await.unwrap();
+    }
+    let source = scene.source(&[scene.task]).await.unwrap();
+    let packs = std::fs::read_dir(source.git_dir.join("objects/pack")).unwrap().flatten();
+    assert!(packs.filter(|file| file.path().extension().is_some_and(|kind| kind == "pack")).count() <= 2);
+    assert_eq!(source.base(&scene.git, None).await.unwrap(), commit);
+    assert_eq!(source.base(&scene.git, Some(&scene.base)).await.unwrap(), scene.base);
+}
+
+/// Git cannot have the branches `ralph` and `ralph/x`. Known before the work begins, not when it is pushed.
+#[tokio::test]
+async fn a_branch_in_the_way_is_named_before_the_work_begins() {
+    let scene = Scene::new();
+    scene.remote(&["update-ref", "refs/heads/ralph", &scene.base]);
+    let refused = scene.find(scene.source(&[scene.task]).await.unwrap(), 1).await.unwrap_err();
+    assert!(refused.to_string().contains("has a branch `ralph`"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_repository_may_use_sha256() {
+    let scene = Scene::new();
+    std::fs::remove_dir_all(scene.path()).unwrap();
+    let scene = scene.filled(&["--object-format=sha256"]);
+    scene.push(&mut scene.worker(1).await, "first").await.unwrap();
+    scene.assert_state("first", &["first"]);
 }

@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Error;
 use crate::git::Git;
 use crate::job::Job;
-use crate::place::Source;
 use crate::report::WorkerEvent;
+use crate::source::Source;
 
 /// How long one request for a task waits at the server.
 const WAIT_SECONDS: u32 = 30;

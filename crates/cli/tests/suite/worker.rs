@@ -1,6 +1,5 @@
 //! `ralph worker`: tasks of a server, from the queue to a branch.
 
-mod campaign;
 mod crew;
 mod fleet;
 mod takeover;
