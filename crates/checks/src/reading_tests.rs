@@ -2,6 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
+use crate::signature;
 
 const FAILED: Ended = Ended::Exited { code: 1 };
 
