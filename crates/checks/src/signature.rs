@@ -163,10 +163,10 @@ pub(crate) const PATTERNS: [(&str, &str, &str); 17] = [
 /// Built when a line needs them: all of them together take milliseconds.
 static REPLACEMENTS: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
-/// The pattern with digits and the ends of words as machines print them: with those of all scripts of the world a handful of
+/// The pattern with digits, spaces and the ends of words as machines print them: with those of all scripts of the world a handful of
 /// patterns takes megabytes.
 fn of_machines(pattern: &str) -> String {
-    pattern.replace(r"\d", "[0-9]").replace(r"\b", r"(?-u:\b)")
+    pattern.replace(r"\d", "[0-9]").replace(r"\s", r"[\t-\r ]").replace(r"\b", r"(?-u:\b)")
 }
 
 static HASHES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-fA-F]{7,64}\b"));
