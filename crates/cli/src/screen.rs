@@ -112,7 +112,7 @@ pub(crate) fn example(words: impl IntoIterator<Item = OsString>, option: &str) -
     let args = whole();
     let mut meant = &args;
     for word in words {
-        match meant.find_subcommand(&word) {
+        match meant.find_subcommand(&word).filter(|command| command.get_name() != "help") {
             Some(command) => meant = command,
             None if word.as_encoded_bytes().starts_with(b"-") => {}
             None => break,

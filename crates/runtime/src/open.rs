@@ -585,6 +585,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let span = tracing::Span::current();
-    let work = tokio::task::spawn_blocking(move || span.in_scope(work));
-    work.await.map_err(|_| Error::Vanished("reading the workspace"))?
+    // In a box: what a task needs is compiled for each kind of result, not for each piece of work.
+    let work: Box<dyn FnOnce() -> Result<T, Error> + Send> = Box::new(move || span.in_scope(work));
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("reading the workspace"))?
 }

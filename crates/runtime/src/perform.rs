@@ -234,6 +234,8 @@ impl Task {
     }
 }
 
+type Work<T> = Box<dyn FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send>;
+
 impl Context {
     pub(crate) fn new(
         services: Services,
@@ -327,10 +329,15 @@ impl Context {
     }
 
     /// Works on the workspace on a thread where waiting for the disk blocks no other task.
-    pub(crate) async fn with_workspace<T: Send + 'static>(
+    pub(crate) fn with_workspace<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
+    ) -> impl Future<Output = Result<T, Error>> {
+        // In a box: a task is compiled for each kind of result, not for each piece of work.
+        self.with_workspace_boxed(Box::new(work))
+    }
+
+    async fn with_workspace_boxed<T: Send + 'static>(&self, work: Work<T>) -> Result<T, Error> {
         let ground = Arc::clone(&self.ground);
         let span = tracing::Span::current();
         let work = tokio::task::spawn_blocking(move || {
