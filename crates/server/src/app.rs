@@ -13,8 +13,12 @@ use ralph_runtime::Home;
 use ralph_store::{Board, RunEntry, StoreHandle};
 use ralph_view::ListEntry;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 
 use crate::auth::TokenCache;
+
+/// How often the same message is repeated.
+const REPEAT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What a server may use of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +93,7 @@ pub struct Shared {
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) counters: Counters,
     pub(crate) document: serde_json::Value,
+    last_message: Mutex<Option<(String, Instant)>>,
     stopping: watch::Sender<bool>,
 }
 
@@ -113,6 +118,7 @@ impl App {
             streams: Arc::new(Semaphore::new(options.limits.streams)),
             tokens: TokenCache::default(),
             counters: Counters::default(),
+            last_message: Mutex::default(),
             stopping: watch::Sender::new(false),
             document,
             options,
@@ -141,8 +147,13 @@ impl App {
         self.options.limits.streams.saturating_sub(self.streams.available_permits())
     }
 
+    /// Tells the person who runs the server. The same thing again is told once a minute: with a full disk, every request says it.
     pub(crate) fn log(&self, text: &str) {
-        (self.options.log)(text);
+        let mut last = self.last_message.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(known, at)| known != text || at.elapsed() >= REPEAT_INTERVAL) {
+            (self.options.log)(text);
+            *last = Some((text.to_owned(), Instant::now()));
+        }
     }
 
     /// Notifies the user. A failure is worth a message and nothing more.

@@ -134,7 +134,7 @@ impl Job<'_> {
                     let machine = self.store.run(id).await?.machine;
                     let was_here = machine.is_none_or(|machine| machine.host == self.host.machine().host);
                     let root = PathBuf::from(&crew.config().workspace);
-                    Some((id, was_here && root == place.root && root.is_dir()))
+                    Some((id, was_here && root == place.root && place.is_finished()))
                 }
                 // It died before the crew was recorded.
                 Err(ralph_runtime::Error::Store(ralph_store::Error::UnknownRun { .. })) => None,
@@ -144,6 +144,7 @@ impl Job<'_> {
         };
         if former.is_none_or(|(_, is_here)| !is_here) {
             place.make(place.newest()).await?;
+            place.finish().await?;
             place.adopt();
             self.check_plan(&place)?;
         }

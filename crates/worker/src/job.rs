@@ -189,6 +189,7 @@ impl<'a> Job<'a> {
             }
         };
         drop(watcher);
+        place.finish().await?;
         let run = opened.loop_id().ok_or_else(|| Error::Task("a task runs one loop".to_owned()))?;
         let (steps, publishing) = mpsc::unbounded_channel();
         let mut publisher = Publisher::new(self.worker, &self.work, self.lease, Arc::clone(&self.store), run, place);

@@ -106,6 +106,8 @@ impl Place {
     /// Makes the files anew, at a commit.
     pub(crate) async fn make(&self, commit: &str) -> Result<(), Error> {
         self.remove().await?;
+        Home::make_private(self.state())?;
+        tokio::fs::write(self.unfinished(), "").await.map_err(Error::file(self.unfinished()))?;
         let _lock = self.source.lock_shared().await?;
         // A copy: no file is shared with the source, where the agent could change it.
         let clone = self.git.call().args(["clone", "--quiet", "--no-checkout", "--no-hardlinks", "--template="]);
@@ -119,9 +121,34 @@ impl Place {
         here().args(origin).run("name the origin of a clone").await.map(drop)
     }
 
+    /// Beside files that were made and are not yet as the work left them. A worker that is killed meanwhile leaves the newest tree in
+    /// the snapshots, and other files in the workspace.
+    fn unfinished(&self) -> PathBuf {
+        self.state().join("unfinished")
+    }
+
+    /// Says that the files are as the work left them, so that the next worker on this machine continues with them.
+    pub(crate) async fn finish(&self) -> Result<(), Error> {
+        match tokio::fs::remove_file(self.unfinished()).await {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(self.unfinished())(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there are files that a worker finished.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.root.is_dir() && !self.unfinished().exists()
+    }
+
+    /// What is kept of the files beside them.
+    fn state(&self) -> &Path {
+        self.snapshots.parent().unwrap_or(&self.snapshots)
+    }
+
     /// Whether the newest state of the loop that the journal knows is on this machine.
     pub(crate) async fn has(&self, tree: &TreeHash) -> bool {
-        let is_here = is_object(tree) && self.root.join(".git").is_dir() && self.snapshots.is_dir();
+        let is_here =
+            is_object(tree) && self.is_finished() && self.root.join(".git").is_dir() && self.snapshots.is_dir();
         is_here && self.git.in_dir(&self.snapshots).args(["cat-file", "-e", &tree.0]).run("find a tree").await.is_ok()
     }
 
@@ -240,8 +267,7 @@ impl Place {
 
     /// The difference between two trees of the loop, as a patch.
     pub(crate) async fn diff(&self, from: &TreeHash, to: &TreeHash) -> Result<Vec<u8>, Error> {
-        let (state, git) =
-            (self.snapshots.parent().unwrap_or(&self.snapshots).to_owned(), self.git.program().to_owned());
+        let (state, git) = (self.state().to_owned(), self.git.program().to_owned());
         let (from, to) = (from.clone(), to.clone());
         let made = tokio::task::spawn_blocking(move || Workspace::diff_kept(&state, &git, &from, &to)).await;
         let patch = made.map_err(|error| Error::Task(error.to_string()))?.map_err(|error| Error::Host(error.into()))?;
@@ -269,7 +295,7 @@ impl Place {
     /// Removes the files; what was pushed stays.
     async fn remove(&self) -> Result<(), Error> {
         remove(&self.root).await?;
-        remove(self.snapshots.parent().unwrap_or(&self.snapshots)).await
+        remove(self.state()).await
     }
 }
 

@@ -374,3 +374,19 @@ async fn a_repository_may_use_sha256() {
     scene.push(&mut scene.worker(1).await, "first").await.unwrap();
     scene.assert_state("first", &["first"]);
 }
+
+/// A worker that is killed while it restores the work of another one is followed by one on the same machine.
+#[tokio::test]
+async fn files_that_were_not_restored_to_the_end_are_no_state_of_the_loop() {
+    let scene = Scene::new();
+    let place = scene.worker(1).await;
+    for is_finished in [true, false] {
+        place.make(&scene.base).await.unwrap();
+        Scene::git(&place.snapshots, &["init", "--quiet", "--bare"], "");
+        let newest = Scene::tree(&place.snapshots, "newest");
+        if is_finished {
+            place.finish().await.unwrap();
+        }
+        assert_eq!(scene.worker(2).await.has(&newest).await, is_finished);
+    }
+}

@@ -60,7 +60,7 @@ impl Source {
             Sha256::digest(address.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         let branches: Vec<String> = tasks.iter().map(|task| format!("refs/heads/{}", branch(*task))).collect();
         let listed = git.call().args(["ls-remote", "--end-of-options", address, "HEAD"]).args(&branches);
-        let listed = listed.run(&format!("read the branches of {}", shown(address))).await.map_err(of_remote)?;
+        let listed = listed.run(&format!("fetch {}", shown(address))).await.map_err(of_remote)?;
         let listed: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once('\t')).collect();
         let head = listed.iter().find(|(_, name)| *name == "HEAD").map(|(hash, _)| (*hash).to_owned());
         let is_there = |branch: &&String| listed.iter().any(|(_, name)| name == branch);

@@ -178,6 +178,8 @@ pub async fn loops_are_listed(server: Running) {
         server.ask("GET", path, None).await.refuses(404, None);
     }
     // Its first event is none that this Ralph knows.
-    server.ask("GET", &format!("/api/loops/{}", ids[0]), None).await.refuses(500, None);
-    assert!(!server.log.lock().unwrap().is_empty());
+    for _ in 0..2 {
+        server.ask("GET", &format!("/api/loops/{}", ids[0]), None).await.refuses(500, None);
+    }
+    assert_eq!(server.log.lock().unwrap().len(), 1, "the same failure is said once");
 }
