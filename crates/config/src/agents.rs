@@ -361,10 +361,8 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
         let named = agent.model.as_deref().filter(|model| prices.of(model).is_none() && !is_choice(model));
         if let Some(model) = named.or_else(|| unpriced_default(agent, prices)) {
             let which = if agent.model.is_some() { "model" } else { "default model" };
-            let problem = format!(
-                "the {which} of {}, `{model}`, has no price in the list, so its cost cannot be tracked",
-                agent.name
-            );
+            let problem =
+                format!("there is no price for `{model}`, the {which} of {}: its cost cannot be tracked", agent.name);
             let several = match agents {
                 [_] => "",
                 _ => "a model for each agent, as @agent NAME:MODEL; ",

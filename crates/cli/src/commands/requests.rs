@@ -58,7 +58,7 @@ pub(super) fn as_text(path: &Path) -> anyhow::Result<Page> {
         ("COST", Fit::Right),
         ("FIRST", Fit::Right),
         ("TOTAL", Fit::Right),
-        ("CONTEXT", Fit::Right),
+        ("FULL", Fit::Right),
     ]);
     lines.iter().for_each(|line| table.row(row(line).map(cell)));
     page.table(table);
