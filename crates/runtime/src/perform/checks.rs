@@ -278,7 +278,7 @@ impl Context {
             log_prefix,
             log_root: self.folder.root(),
             log_limit: self.config.log_limit,
-            junit: &self.config.junit,
+            junit: &env.junit,
             extra_reports: env.reports.clone(),
             retries: env.retries,
             sandbox: self.checks_sandbox(env),
