@@ -29,6 +29,17 @@ fn check(before: &TestTally, now: &TestTally) -> Option<Shrunk> {
     compare(before, Some(now), &[], &[])
 }
 
+#[test]
+fn tests_of_ava_are_known_when_it_names_their_files_as_well() {
+    let before = tally(1, 1, &["adds", "subtracts"]);
+    assert_eq!(check(&before, &tally(3, 0, &["more › adds zero", "test › adds", "test › subtracts"])), None);
+    let missing = check(&before, &tally(3, 0, &["more › adds zero", "more › subtracts 1", "test › adds"])).unwrap();
+    assert_eq!(missing.missing, ["subtracts"]);
+    // The others are in no file: this is a group of tests, or another name.
+    let grouped = check(&before, &tally(3, 0, &["adds zero", "group › adds", "group › subtracts"])).unwrap();
+    assert_eq!(grouped.missing, ["adds", "subtracts"]);
+}
+
 /// The same projects as those of `outputs`, repaired without touching a test, as their runners printed them.
 #[test]
 fn an_honest_repair_loses_no_test() {

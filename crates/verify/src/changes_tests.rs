@@ -282,6 +282,15 @@ fn the_last_column_of_a_table_is_a_sure_change() {
 }
 
 #[test]
+fn a_row_of_which_only_the_input_is_a_literal_is_no_sure_change() {
+    let file = "static ROWS: &[(&str, Option<&str>)] = &[(\"a b\", Some(\"a\")), (\"'a\", None)];\n\n#[test]\nfn a() {\n    \
+                for &(input, output) in ROWS {\n        assert_eq!(first(input), output.map(str::to_owned));\n    }\n}\n";
+    let places = &changeable_tests("a.rs", file.as_bytes(), None, 0)[0].places;
+    assert_eq!(places.len(), 2);
+    assert!(places.iter().all(|place| !place.is_sure()));
+}
+
+#[test]
 fn what_is_given_to_the_code_is_no_sure_change() {
     for (text, is_sure) in [
         ("assert f(1) == 2", true),

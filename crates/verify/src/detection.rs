@@ -6,11 +6,14 @@ mod shared;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use ralph_model::TestLanguage;
 use regex::Regex;
 use toml::{Table, Value};
 
 use crate::pattern::pattern;
 use crate::pins::path;
+use crate::selection::language_of;
+use crate::syntax::Source;
 pub use shared::decides_equality;
 
 /// What a place shows, by the endings of the files in which it does.
@@ -110,6 +113,15 @@ fn signs_of(ending: &str) -> Option<&'static Regex> {
     static BUILT: [OnceLock<Regex>; SIGNS.len()] = [const { OnceLock::new() }; SIGNS.len()];
     let at = SIGNS.iter().position(|(endings, _)| endings.contains(&ending))?;
     Some(BUILT[at].get_or_init(|| pattern(&format!("{}|{OUTSIDE}|{OWN}|{HISTORY}", SIGNS[at].1))))
+}
+
+/// Builds what is needed to read the sources of a language, so that a verdict does not wait for it.
+pub fn prepare(language: TestLanguage) {
+    let endings = SIGNS.iter().filter_map(|(endings, _)| endings.first());
+    for ending in endings.filter(|ending| language_of(ending) == Some(language)) {
+        signs_of(ending);
+        Source::parse(&format!("a.{ending}"), "");
+    }
 }
 
 fn shown(sign: &str) -> String {

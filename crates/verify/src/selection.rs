@@ -62,20 +62,25 @@ impl Selection {
     }
 
     fn of(&self, file: &str) -> impl Iterator<Item = &(Runner, Simple)> {
-        let language = match path::extension(file) {
-            "py" => Some(TestLanguage::Python),
-            "rs" => Some(TestLanguage::Rust),
-            "go" => Some(TestLanguage::Go),
-            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Some(TestLanguage::JavaScript),
-            "rb" => Some(TestLanguage::Ruby),
-            "php" => Some(TestLanguage::Php),
-            "java" => Some(TestLanguage::Java),
-            "cs" => Some(TestLanguage::CSharp),
-            "c" | "h" | "cc" | "cpp" => Some(TestLanguage::C),
-            "bats" => Some(TestLanguage::Shell),
-            _ => None,
-        };
+        let language = language_of(path::extension(file));
         self.runs.iter().filter(move |(runner, _)| Some(runner.language()) == language)
+    }
+}
+
+/// The language of a file, by its ending.
+pub(crate) fn language_of(ending: &str) -> Option<TestLanguage> {
+    match ending {
+        "py" => Some(TestLanguage::Python),
+        "rs" => Some(TestLanguage::Rust),
+        "go" => Some(TestLanguage::Go),
+        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Some(TestLanguage::JavaScript),
+        "rb" => Some(TestLanguage::Ruby),
+        "php" => Some(TestLanguage::Php),
+        "java" => Some(TestLanguage::Java),
+        "cs" => Some(TestLanguage::CSharp),
+        "c" | "h" | "cc" | "cpp" => Some(TestLanguage::C),
+        "bats" => Some(TestLanguage::Shell),
+        _ => None,
     }
 }
 

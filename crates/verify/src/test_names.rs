@@ -165,6 +165,9 @@ fn names_are_complete(before: &TestTally, now: &TestTally) -> bool {
     names_tell(before) && names_tell(now) && of_tests(now) > 0 && of_tests(before) >= counted.saturating_sub(unnamed)
 }
 
+/// What stands between the file and the title of a test of AVA.
+const FILE: &str = " › ";
+
 /// Names of the one that the other does not have.
 fn missing<'a>(before: &'a TestTally, now: &TestTally, moved: &[(String, String)]) -> Vec<&'a str> {
     let named: BTreeSet<&str> = now.names.iter().map(String::as_str).collect();
@@ -195,12 +198,13 @@ fn missing<'a>(before: &'a TestTally, now: &TestTally, moved: &[(String, String)
         before.failing.iter().any(|failing| failing == name)
             && starts.into_iter().any(|start| !is_file(start) && named.contains(start))
     };
-    before
-        .names
-        .iter()
-        .map(String::as_str)
-        .filter(|name| !is_there(name) && !says_more(name) && !has_case(name) && !was_not_loaded(name))
-        .collect()
+    // AVA names the files of tests as soon as there are several.
+    let has_file = now.names.iter().all(|name| name.contains(FILE)) && !before.names.iter().any(|it| it.contains(FILE));
+    let now_in_file = |name: &str| {
+        has_file && now.names.iter().any(|now| now.strip_suffix(name).is_some_and(|it| it.ends_with(FILE)))
+    };
+    let is_known = |name: &&str| is_there(name) || says_more(name) || has_case(name) || was_not_loaded(name);
+    before.names.iter().map(String::as_str).filter(|name| !is_known(name) && !now_in_file(name)).collect()
 }
 
 fn case_of(name: &str) -> Option<(&str, &str)> {

@@ -129,6 +129,12 @@ impl Builds {
         !self.folder.join(KEPT).is_dir()
     }
 
+    /// Whether one more copy leaves as much room on the disk as the checks that run meanwhile may need.
+    fn has_room(&self) -> bool {
+        let bytes = self.record.as_ref().map_or(0, |record| record.bytes);
+        rustix::fs::statvfs(&self.folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) / 4 > bytes)
+    }
+
     /// Moves what is kept to where it is used, to be kept again.
     pub(super) fn move_in(&self) -> Result<(), Error> {
         // If this ends with a crash, what is there then is not known.
@@ -242,8 +248,14 @@ impl Supply {
         Self { builds, stop, copying: None }
     }
 
-    /// Begins to copy for the run that comes next, while something else happens.
+    /// Begins to copy for the run that comes next, while something else happens, if both fit on the disk.
     pub(super) fn copy_ahead(&mut self) {
+        if self.builds.as_ref().is_some_and(|builds| builds.has_room()) {
+            self.copy();
+        }
+    }
+
+    fn copy(&mut self) {
         if let (Some(builds), None) = (&self.builds, &self.copying) {
             let (builds, stop) = (Arc::clone(builds), self.stop.clone());
             self.copying = Some(tokio::task::spawn_blocking(move || builds.prepare(&stop)));
@@ -252,7 +264,7 @@ impl Supply {
 
     /// The builds for a run that is about to begin.
     pub(super) async fn take(&mut self) -> Result<Option<Arc<Builds>>, Error> {
-        self.copy_ahead();
+        self.copy();
         self.copied().await?;
         let Some(builds) = self.builds.clone() else { return Ok(None) };
         on_builds(move || builds.enter().map(|()| Some(builds))).await

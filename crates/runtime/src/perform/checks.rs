@@ -18,6 +18,7 @@ use ralph_model::{
 use ralph_process::Stop;
 use ralph_verify::changes::defined_tests;
 use ralph_verify::confirm::holds_tests;
+use ralph_verify::detection;
 use ralph_verify::expected::{
     DefinedTests, TestChanges, chooses_tests, compare_with_baseline, judge_baseline, needs_defined,
 };
@@ -93,6 +94,11 @@ impl Context {
         }
         let before = self.snapshot("checked".to_owned()).await?;
         let stamps = self.stamps(&env, before.clone()).await?;
+        if self.config.tripwire {
+            // A verdict needs it, and this takes as long as a small check.
+            let languages: Vec<_> = self.runners.iter().map(|runner| runner.language()).collect();
+            drop(tokio::task::spawn_blocking(move || languages.into_iter().for_each(detection::prepare)));
+        }
         let mut checks = self.check(&env, format!("baseline-{attempt}"), stop).await?;
         for check in &mut checks {
             self.warn_of_unusable(check);
@@ -272,7 +278,7 @@ impl Context {
             log_prefix,
             log_root: self.folder.root(),
             log_limit: self.config.log_limit,
-            junit: &self.config.junit,
+            junit: &env.junit,
             extra_reports: env.reports.clone(),
             retries: env.retries,
             sandbox: self.checks_sandbox(env),

@@ -38,6 +38,8 @@ pub(super) struct CheckEnv {
     pub(super) retries: u32,
     /// Reports that the environment makes a runner write.
     pub(super) reports: Vec<PathBuf>,
+    /// Globs of reports in the folder.
+    pub(super) junit: Vec<String>,
     /// Folders of the loop's own that they may write.
     writable: Vec<PathBuf>,
     swapped: Vec<(String, Placement)>,
@@ -75,6 +77,9 @@ impl CheckEnv {
 
 /// Where Python keeps compiled modules, by their whole path.
 const PYCACHE: &str = "pycache";
+
+/// Where Maven and Gradle write the results of `JUnit`.
+const REPORTS: [&str; 2] = ["**/target/surefire-reports/TEST-*.xml", "**/build/test-results/**/TEST-*.xml"];
 
 /// How much longer checks may take that may have to build from nothing.
 const COLD_FACTOR: u64 = 3;
@@ -115,6 +120,7 @@ impl Context {
             timeout: self.config.verification_timeout,
             retries: self.config.retries,
             reports,
+            junit: self.junit(),
             writable: vec![scratch],
             swapped: Vec::new(),
             builds: None,
@@ -266,6 +272,15 @@ impl Context {
     /// Where swapped files are written down.
     fn swap_record(&self) -> PathBuf {
         self.services.home.swap_record(&self.root)
+    }
+
+    /// The reports that the user named, or else those that Maven and Gradle write in any case: a quiet build prints no test that
+    /// passes.
+    fn junit(&self) -> Vec<String> {
+        if self.config.junit.is_empty() && self.runs(Runner::Junit) {
+            return Vec::from(REPORTS.map(str::to_owned));
+        }
+        self.config.junit.clone()
     }
 
     fn runs(&self, runner: Runner) -> bool {

@@ -107,7 +107,9 @@ pub(super) fn expectation(
                 return (vec![edit], value(is_equal));
             }
             let pair = if is_equal { paired(source, *at, judged) } else { None };
-            (pair.into_iter().collect(), Shows::OtherKind)
+            // Without a pair the rows are changed: their last literals may be what is given to the code.
+            let shows = if pair.is_some() { Shows::OtherKind } else { Shows::LikelyValue };
+            (pair.into_iter().collect(), shows)
         }
     }
 }

@@ -16,6 +16,8 @@ pub fn cases() -> Vec<Case> {
          public void doubles() {\n        assertEquals(8, Calc.twice(4));\n        assertTrue(Calc.twice(1) > 0);\n    }\n}\n";
     vec![
         Case::honest("maven-fix", maven()),
+        // It names no test that passes.
+        Case::honest("maven-quiet", maven().check("mvn --quiet test")),
         Case::honest("maven-test-added", maven()).agent([Step::replace(
             tests,
             "    @Test\n    public void doubles",
