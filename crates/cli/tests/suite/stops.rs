@@ -244,18 +244,6 @@ fn while_the_best_state_is_restored() {
 }
 
 #[test]
-fn while_pinned_files_are_restored_at_the_end() {
-    let scene = Scene::with_files();
-    let words = scene.words("rm -r many; : > done", &["--criteria", "test -e done", "--protect", "many/**"]);
-    let ended = scene.stopped("pinned files", &words, &Until::Logged("effect=\"RestorePinned\""), Duration::ZERO);
-    assert!([0, 19].contains(&ended.code), "{}\n{}", ended.stdout, ended.stderr);
-    if ended.code == 19 {
-        scene.assert_completes(&["resume", "--json"]);
-    }
-    assert_eq!(scene.count("many"), FILES);
-}
-
-#[test]
 fn while_prohibited_files_are_restored() {
     let scene = Scene::new();
     let agent = format!("mkdir -p migrations && cd migrations && {MAKE}");

@@ -257,23 +257,16 @@ fn a_push_whose_answer_is_lost_is_no_other_workers_push() {
     assert!(!broken.exists() && server.requests().len() == 5, "{}", ended.stderr);
 }
 
-/// A worker is stopped in each step that can take long, and the next one continues: in a request to a model with a push after it, in
-/// the push of a delegation, after a delegation, in the last push, and in the checks of the task.
+/// In a request to a model, with a push after it, and in the push of a delegation.
 #[test]
-fn a_crew_is_stopped_in_any_long_step() {
+fn a_worker_that_is_asked_to_end_does_not_wait_for_the_remote_of_its_crew() {
     let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
     let (path, address) = remote(&repo);
     let signs = machine.folder("signs");
-    let [pushing, go, checking, checked] = ["pushing", "go", "checking", "checked"].map(|name| signs.join(name));
+    let [pushing, go] = ["pushing", "go"].map(|name| signs.join(name));
     hang_pushes(&path, &pushing, &go);
-    let hang = || Reply::fault(Fault::Hang { after_bytes: None });
-    let server = ScriptedModel::start(delegation([(2, hang()), (4, hang())]));
-    let check = format!(
-        "test -f one.txt && {{ [ -e {0} ] || {{ : > {1}; sleep 600; }}; }}",
-        checked.display(),
-        checking.display()
-    );
-    let id = add_crew(&fleet, &address, &check, "9");
+    let server = ScriptedModel::start(delegation([(2, Reply::fault(Fault::Hang { after_bytes: None }))]));
+    let id = add_crew(&fleet, &address, "test -f one.txt", "9");
     let run_until = |step: &str, is_there: &dyn Fn() -> bool| {
         let worker = start_crew(&machine, &fleet, &server);
         let deadline = Instant::now() + TIMEOUT;
@@ -297,23 +290,6 @@ fn a_crew_is_stopped_in_any_long_step() {
     std::fs::remove_file(&pushing).unwrap();
     run_until("the push of a delegation", &|| pushing.exists());
     assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 4));
+    // What hangs is refused, so that nothing of it outlives the test.
     std::fs::write(&go, "").unwrap();
-    run_until("a request after the delegation", &|| server.requests().len() == 5);
-    assert_eq!(recorded_ends(&fleet), 1);
-    // The next worker makes a commit of its own.
-    std::fs::remove_file(&go).unwrap();
-    std::fs::remove_file(&pushing).unwrap();
-    run_until("the last push", &|| pushing.exists());
-    assert_eq!(server.requests().len(), 7);
-    std::fs::write(&go, "").unwrap();
-    run_until("the checks of the task", &|| checking.exists());
-    std::fs::write(&checked, "").unwrap();
-    let worker = start_crew(&machine, &fleet, &server);
-    fleet.wait_for_ends(1);
-    signal(&worker, Signal::TERM);
-    let ended = finish(worker).ok();
-    let task = fleet.task(&id);
-    assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}\n{}", ended.stderr);
-    assert_eq!(git(&path, &["show", &format!("ralph/{id}:one.txt")]), "1");
-    assert_eq!(server.requests().len(), 7, "nothing was asked twice");
 }
