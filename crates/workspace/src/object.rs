@@ -220,6 +220,15 @@ pub(crate) fn parse_tree(mut content: &[u8]) -> Option<Vec<Entry>> {
     Some(entries)
 }
 
+/// The entry with this name, of the sorted ones of a folder.
+pub(crate) fn named<'a>(entries: &'a [Entry], name: &[u8]) -> Option<&'a Entry> {
+    // What a name stands for decides where it is.
+    [Mode::File, Mode::Tree].into_iter().find_map(|mode| {
+        let at = entries.binary_search_by(|entry| order((&entry.name, entry.mode), (name, mode))).ok()?;
+        entries.get(at).filter(|entry| entry.name == name)
+    })
+}
+
 /// A commit object of Ralph's own.
 pub(crate) fn commit(tree: &Id, parent: Option<&Id>, seconds: i64, message: &str) -> Vec<u8> {
     let parent = parent.map(|id| format!("parent {}\n", id.hex())).unwrap_or_default();

@@ -40,6 +40,27 @@ fn trees_survive_their_encoding_and_broken_ones_are_noticed() {
 }
 
 #[test]
+fn an_entry_is_found_by_its_name_whatever_it_is() {
+    let entry = |(name, mode): (&str, Mode)| Entry { name: name.as_bytes().to_vec(), mode, id: Id::EMPTY_TREE };
+    let entries = [
+        ("a-b", Mode::File),
+        ("a.b", Mode::Executable),
+        ("a", Mode::Tree),
+        ("a0", Mode::Link),
+        ("ab", Mode::Tree),
+        ("ab0", Mode::File),
+    ]
+    .map(entry);
+    assert!(entries.is_sorted_by(|left, right| order((&left.name, left.mode), (&right.name, right.mode)).is_lt()));
+    for entry in &entries {
+        assert_eq!(named(&entries, &entry.name), Some(entry));
+    }
+    for missing in ["", "a/", "a-", "b", "ab1"] {
+        assert_eq!(named(&entries, missing.as_bytes()), None, "{missing}");
+    }
+}
+
+#[test]
 fn a_commit_names_its_tree() {
     let content = commit(&Id::EMPTY_TREE, Some(&Id::EMPTY_TREE), 7, "label");
     assert_eq!(commit_tree(&content), Some(Id::EMPTY_TREE));

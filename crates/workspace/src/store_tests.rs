@@ -1,4 +1,5 @@
 use super::*;
+use crate::object::{Mode, push_entry};
 
 fn git() -> Git {
     // Never asked for objects that are here; for others it fails, as a missing program does.
@@ -115,4 +116,23 @@ fn a_name_left_behind_by_a_killed_process_is_passed_over() {
     }
     let (second, _) = store.temporary().unwrap();
     assert_eq!(fs::metadata(second).unwrap().len(), 0);
+}
+
+/// Thousands of deleted files were looked up one after the other, and each time their folder was read again.
+#[test]
+fn a_folder_of_any_size_is_read_once_while_it_is_asked_for() {
+    for count in [10, MAX_KEPT_ENTRIES, 3 * MAX_KEPT_ENTRIES] {
+        let (_folder, store) = store(Durability::Process);
+        let mut content = Vec::new();
+        for number in 0..count {
+            push_entry(&mut content, format!("{number:06}").as_bytes(), Mode::File, &Id::EMPTY_TREE);
+        }
+        let id = Id::of(Kind::Tree, &content);
+        let mut batch = Batch::new();
+        batch.add(&store, Kind::Tree, id, content).unwrap();
+        batch.finish(&store).unwrap();
+        let first = store.tree(&git(), &id).unwrap();
+        assert_eq!(first.len(), count);
+        assert!(Arc::ptr_eq(&first, &store.tree(&git(), &id).unwrap()), "{count}");
+    }
 }

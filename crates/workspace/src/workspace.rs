@@ -13,7 +13,7 @@ use crate::difference::{compare, list};
 use crate::git::{Git, Shadow};
 use crate::gitdir::GitDir;
 use crate::guard::Watch;
-use crate::object::{Id, Kind, Mode, commit};
+use crate::object::{Id, Kind, Mode, commit, named};
 use crate::place::{Permissions, Place};
 use crate::quote::{quote, unquote};
 use crate::rules::Outside;
@@ -236,7 +236,7 @@ impl Workspace {
                 return Ok(None);
             }
             let entries = self.store.tree(&self.git, &at.1)?;
-            let Some(entry) = entries.iter().find(|entry| entry.name == name) else { return Ok(None) };
+            let Some(entry) = named(&entries, name) else { return Ok(None) };
             at = (entry.mode, entry.id);
         }
         Ok(Some(at))

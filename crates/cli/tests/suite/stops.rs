@@ -19,6 +19,7 @@ use crate::harness::{Ended, User, run_words_with};
 const MAX: Duration = Duration::from_secs(12);
 /// Files of the trees.
 const FILES: usize = 30_000;
+const FEWER: usize = 4_000;
 /// Makes them in the current folder.
 const MAKE: &str = "mkdir -p many && seq 30000 | sed 's|^|many/|' | xargs touch";
 
@@ -41,10 +42,10 @@ impl Scene {
     }
 
     /// With many files that git knows.
-    fn with_files() -> Self {
+    fn with_files(count: usize) -> Self {
         let scene = Self::new();
         fs::create_dir(scene.repo.path().join("many")).unwrap();
-        for number in 1..=FILES {
+        for number in 1..=count {
             scene.repo.write(format!("many/{number}"), "");
         }
         scene.repo.commit("many files");
@@ -182,7 +183,7 @@ fn while_installed_packages_are_read() {
 
 #[test]
 fn while_files_are_copied_for_isolated_checks() {
-    let scene = Scene::with_files();
+    let scene = Scene::with_files(FILES);
     let words = scene.words(": > done", &["--criteria", "test -e done", "--verify", "isolated"]);
     scene.cancelled("isolated checkout", &words, &Until::Logged("effect=\"RunBaseline\""), SHORT);
     assert_eq!(scene.count("many"), FILES);
@@ -243,6 +244,20 @@ fn while_the_best_state_is_restored() {
     assert!(!scene.repo.exists("many") && scene.repo.exists("half"));
 }
 
+/// Fewer files: the checks before it restore them too.
+#[test]
+fn while_pinned_files_are_restored_at_the_end() {
+    let scene = Scene::with_files(FEWER);
+    let words = scene.words("rm -r many; : > done", &["--criteria", "test -e done", "--protect", "many/**"]);
+    let step = Until::Logged("effect started effect=\"RestorePinned\"");
+    let ended = scene.stopped("pinned files", &words, &step, Duration::ZERO);
+    assert!([0, 19].contains(&ended.code), "{}\n{}", ended.stdout, ended.stderr);
+    if ended.code == 19 {
+        scene.assert_completes(&["resume", "--json"]);
+    }
+    assert_eq!(scene.count("many"), FEWER);
+}
+
 #[test]
 fn while_prohibited_files_are_restored() {
     let scene = Scene::new();
@@ -271,7 +286,7 @@ fn while_work_is_committed() {
 #[test]
 fn while_worktrees_are_made() {
     for (name, flags) in [("a worktree", &["--worktree"][..]), ("a race", &["--race", "2", "--sandbox", "off"])] {
-        let scene = Scene::with_files();
+        let scene = Scene::with_files(FILES);
         let words = scene.words(": > done", &[flags, &["--criteria", "test -e done"]].concat());
         let made = scene.user.state().join("worktrees");
         scene.cancelled(name, &words, &Until::Exists(made), Duration::from_millis(100));

@@ -65,6 +65,8 @@ pub(crate) struct Store {
     packs: Mutex<Vec<Arc<Pack>>>,
     /// Folders that were read last.
     trees: Mutex<HashMap<Id, Arc<Vec<Entry>>>>,
+    /// The last one with too many entries to be among them.
+    wide: Mutex<Option<(Id, Arc<Vec<Entry>>)>>,
     /// The machine was started anew since objects were written: those that were not flushed may be cut off.
     doubtful: AtomicBool,
     /// What stands for files that were too large to be read.
@@ -83,8 +85,9 @@ impl Store {
         let doubtful = durability == Durability::Process && fs::read(dir.join(BOOT)).ok() != Some(boot_id());
         let listed = fs::read_to_string(dir.join(LARGE)).unwrap_or_default();
         let large = Mutex::new(listed.lines().filter_map(|line| Id::parse(line).ok()).collect());
-        let (dir, packs, trees) = (dir.to_owned(), Mutex::default(), Mutex::default());
-        let store = Self { dir, objects, durability, packs, trees, doubtful: doubtful.into(), large };
+        let (dir, packs) = (dir.to_owned(), Mutex::default());
+        let (trees, wide) = (Mutex::default(), Mutex::default());
+        let store = Self { dir, objects, durability, packs, trees, wide, doubtful: doubtful.into(), large };
         store.find_packs()?;
         Ok(store)
     }
@@ -159,9 +162,12 @@ impl Store {
     }
 
     /// The entries of a folder. Trees of neighbouring snapshots share most folders and are compared several times in an iteration,
-    /// so the latest ones are kept.
+    /// so the latest ones are kept; and one that is too large for that, because thousands of its files may be read one after the other.
     pub(crate) fn tree(&self, git: &Git, id: &Id) -> Result<Arc<Vec<Entry>>, Error> {
         if let Some(entries) = self.trees().get(id) {
+            return Ok(Arc::clone(entries));
+        }
+        if let Some((_, entries)) = self.wide().as_ref().filter(|(wide, _)| wide == id) {
             return Ok(Arc::clone(entries));
         }
         let content = self.read(git, Kind::Tree, id)?;
@@ -171,10 +177,11 @@ impl Store {
     /// Remembers a folder that was read, or is about to be compared.
     pub(crate) fn keep_tree(&self, id: Id, content: &[u8]) -> Option<Arc<Vec<Entry>>> {
         let entries = Arc::new(parse_tree(content)?);
-        let mut trees = self.trees();
         if entries.len() > MAX_KEPT_ENTRIES / 2 {
+            *self.wide() = Some((id, Arc::clone(&entries)));
             return Some(entries);
         }
+        let mut trees = self.trees();
         if trees.values().map(|known| known.len()).sum::<usize>() + entries.len() > MAX_KEPT_ENTRIES {
             trees.clear();
         }
@@ -184,6 +191,10 @@ impl Store {
 
     fn trees(&self) -> MutexGuard<'_, HashMap<Id, Arc<Vec<Entry>>>> {
         self.trees.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wide(&self) -> MutexGuard<'_, Option<(Id, Arc<Vec<Entry>>)>> {
+        self.wide.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn set_ref(&self, name: &str, id: &Id) -> Result<(), Error> {
