@@ -112,7 +112,7 @@ async fn a_look_while_nobody_writes_opens_no_connection() {
     let path = folder.path().join("ralph.db");
     open_sqlite(&path).await.unwrap();
     let count = "SELECT COUNT(*) AS count FROM loops";
-    for (readers, opened) in [(READERS, 0), (SERVER_READERS, 1)] {
+    for (readers, is_opened) in [(READERS, false), (SERVER_READERS, true)] {
         let backend = Backend::Sqlite(SqliteBackend::new(&path, connect_writer(&path).await.ok(), readers));
         let Backend::Sqlite(sqlite) = &backend else { unreachable!() };
         for _ in 0..2 {
@@ -122,16 +122,16 @@ async fn a_look_while_nobody_writes_opens_no_connection() {
             let mut reader = Session::read(&backend, "test").await.unwrap();
             assert_eq!(reader.row(count, Vec::new()).await.unwrap().unwrap().get("count"), Ok(0));
             drop(reader);
-            assert_eq!(sqlite.readers.size(), opened);
+            assert_eq!(sqlite.readers.size() > 0, is_opened);
             let session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
             session.commit(()).await.unwrap();
         }
         let writing = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
         let mut beside = Session::read(&backend, "test").await.unwrap();
         assert_eq!(beside.row(count, Vec::new()).await.unwrap().unwrap().get("count"), Ok(0));
-        assert_eq!(sqlite.readers.size(), 1);
+        assert!(sqlite.readers.size() > 0);
         // Given up half-way, a look blocks no write.
-        drop(writing);
+        drop((writing, beside));
         let mut snapshot = Session::snapshot(&backend, "test").await.unwrap();
         snapshot.row(count, Vec::new()).await.unwrap();
         drop(snapshot);
