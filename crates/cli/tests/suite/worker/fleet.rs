@@ -136,9 +136,12 @@ pub fn remote(repo: &Repo) -> (PathBuf, String) {
 /// Makes a remote that takes a push, says so with a file, and does not answer before the other file is there. It refuses then: a push
 /// whose worker is gone must not come between.
 pub fn hang_pushes(path: &Path, begun: &Path, go: &Path) {
+    // Without the folder the test is over.
+    let folder = go.parent().unwrap().display();
     let [begun, go] = [begun, go].map(Path::display);
-    let script =
-        format!("#!/bin/sh\n[ ! -e {go} ] || exit 0\n: > {begun}\nwhile [ ! -e {go} ]; do sleep 0.1; done\nexit 1\n");
+    let script = format!(
+        "#!/bin/sh\n[ ! -e {go} ] || exit 0\n: > {begun}\nwhile [ -d {folder} ] && [ ! -e {go} ]; do sleep 0.1; done\nexit 1\n"
+    );
     write_program(&path.join("hooks/pre-receive"), &script);
 }
 
