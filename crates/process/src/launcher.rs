@@ -83,7 +83,7 @@ pub(crate) struct Reaper {
 }
 
 impl Reaper {
-    /// Whether it lives. One that was stopped goes on.
+    /// Whether it lives. One that was stopped is continued.
     fn lives(&self) -> bool {
         let ended = retry_on_intr(|| poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&Timespec::default())));
         ended == Ok(0) && pidfd_send_signal(&self.handle, Signal::CONT).is_ok()

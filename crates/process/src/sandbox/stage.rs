@@ -169,7 +169,7 @@ impl Stage {
             // It would report the death of the program in words of its own. Without it the program is a child of the reaper.
             self.child.end().map_err(|error| unconfined(&told(error)))?;
         }
-        // One that was forked goes on by itself: nothing stands between it and the reaper.
+        // One that was forked starts at once: nothing stands between it and the reaper.
         let is_asked = self.words.is_some();
         let allowed = if is_asked { self.socket.write_all(&GO) } else { Ok(()) };
         match allowed.and_then(|()| self.report()) {
