@@ -25,7 +25,8 @@ fn is_linked_by_lld() -> bool {
     if target != "x86_64-unknown-linux-gnu" || env::var_os("RUSTC_LINKER").is_some() || flags.contains("link") {
         return false;
     }
-    let sysroot = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).args(["--print", "sysroot"]).output();
+    let sysroot =
+        Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).args(["--print", "sysroot"]).output();
     sysroot.is_ok_and(|output| {
         let sysroot = String::from_utf8_lossy(&output.stdout);
         Path::new(sysroot.trim()).join("lib/rustlib").join(&target).join("bin/gcc-ld/ld.lld").exists()

@@ -327,6 +327,11 @@ impl Pinned {
         &self.start
     }
 
+    /// What is compared in the workspace, with how it was at the start.
+    pub(crate) const fn watched(&self) -> (&Pins, &PinBaseline) {
+        (&self.pins, &self.baseline)
+    }
+
     /// Compares everything with the start, and the work with `tree`, which is a snapshot of it.
     pub(crate) fn look(&self, workspace: &mut Workspace, tree: &TreeHash) -> Result<Looked, Error> {
         let mut looked = Looked::default();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_model::{DEFAULT_PROHIBITED, LoopId, Pin, PinKind};
-use ralph_workspace::{Checkout, Guard, Options, Pins, Placement, Since, Workspace};
+use ralph_workspace::{Baseline, Checkout, Guard, Options, PinBaseline, Pins, Placement, Since, Workspace};
 
 fn main() {
     let sizes: Vec<usize> = std::env::args().skip(1).map(|size| size.parse().expect("a number of files")).collect();
@@ -93,9 +93,8 @@ fn measure(files: usize) {
     let taken = timed(|| few_baseline = Some(workspace.pins_baseline(&few, &folder.path().join("few")).unwrap()));
     let few_baseline = few_baseline.unwrap();
     assert_eq!(few_baseline.len(), files / 10);
-    let look = median((0..51).map(|_| {
-        timed(|| assert_eq!(workspace.look(&guard, &baseline, &few, &few_baseline).unwrap(), (vec![], vec![])))
-    }));
+    let look =
+        median((0..51).map(|_| timed(|| look_at(&mut workspace, id, (&guard, &baseline), (&few, &few_baseline)))));
     for number in 0..5_000 {
         let path = root.join(format!("node_modules/jest/part{}/file{number}.js", number / 20));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -107,9 +106,8 @@ fn measure(files: usize) {
     std::thread::sleep(Duration::from_millis(50));
     workspace.snapshot(id, "installed").unwrap();
     let many_baseline = workspace.pins_baseline(&many, &folder.path().join("many")).unwrap();
-    let installed = median((0..51).map(|_| {
-        timed(|| assert_eq!(workspace.look(&guard, &baseline, &many, &many_baseline).unwrap(), (vec![], vec![])))
-    }));
+    let installed =
+        median((0..51).map(|_| timed(|| look_at(&mut workspace, id, (&guard, &baseline), (&many, &many_baseline)))));
     let entries: Vec<(String, Placement)> = (0..3)
         .map(|number| path_of(Path::new(""), number).display().to_string())
         .map(|path| (path, Placement::File { content: b"pinned\n".to_vec(), mode: 0o644 }))
@@ -131,6 +129,18 @@ fn measure(files: usize) {
     let figures =
         [first, reopened, unchanged, edited, compared, guarded, taken, look, installed, swapped, checked_out, again];
     println!("{files:>8}{}", figures.map(milliseconds).concat());
+}
+
+/// A snapshot with the look at prohibited and pinned files that belongs to it, which finds nothing.
+fn look_at(
+    workspace: &mut Workspace,
+    id: LoopId,
+    (guard, baseline): (&Guard, &Baseline),
+    pinned: (&Pins, &PinBaseline),
+) {
+    let looked = workspace.snapshot_guarded((id, "look"), Duration::ZERO, guard, baseline, Some(pinned));
+    assert_eq!(looked.unwrap().1, []);
+    assert_eq!(workspace.pins_check(pinned.0, pinned.1).unwrap(), []);
 }
 
 fn path_of(root: &Path, number: usize) -> PathBuf {

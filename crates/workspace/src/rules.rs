@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use sha1::{Digest, Sha1};
 
 use crate::gitdir::{GitDir, read_bytes};
+use crate::object::Id;
 
 /// What rules say about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,14 +78,21 @@ pub(crate) fn is_ignored(chain: &[Link], outside: &Outside, path: &[u8], folder:
 /// Rules from outside the workspace: of folders above it, of `.git/info/exclude`, of the user. Read once, so that an agent
 /// cannot hide files by editing them, nor uncover files by deleting `.git`.
 #[derive(Clone, Default)]
-pub(crate) struct Outside(Vec<(Vec<u8>, Arc<Rules>)>);
+pub(crate) struct Outside {
+    rules: Vec<(Vec<u8>, Arc<Rules>)>,
+    hash: Sha1,
+}
 
 impl Outside {
     pub(crate) fn read(root: &Path, repository: Option<&GitDir>, global: Option<&Path>) -> Self {
-        let mut sources = Vec::new();
+        let (mut rules, mut hash) = (Vec::new(), Sha1::new());
         let mut add = |prefix: Vec<u8>, path: &Path| {
             if let Some(content) = read_bytes(path) {
-                sources.push((prefix, Arc::new(Rules::parse(&content))));
+                for part in [&prefix, &content] {
+                    hash.update((part.len() as u64).to_le_bytes());
+                    hash.update(part);
+                }
+                rules.push((prefix, Arc::new(Rules::parse(&content))));
             }
         };
         if let Some(repository) = repository {
@@ -98,11 +107,16 @@ impl Outside {
         if let Some(global) = global {
             add(repository.map(|found| found.prefix_of(root)).unwrap_or_default(), global);
         }
-        Self(sources)
+        Self { rules, hash }
+    }
+
+    /// Tells these rules from others.
+    pub(crate) fn hash(&self) -> Id {
+        Id(self.hash.clone().finalize().into())
     }
 
     fn word(&self, path: &[u8], folder: Folder) -> Word {
-        let words = self.0.iter().map(|(prefix, rules)| {
+        let words = self.rules.iter().map(|(prefix, rules)| {
             if prefix.is_empty() { rules.word(path, folder) } else { rules.word(&[prefix, path].concat(), folder) }
         });
         words.into_iter().find(|word| *word != Word::Silent).unwrap_or(Word::Silent)

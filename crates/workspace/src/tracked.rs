@@ -2,10 +2,15 @@
 
 use std::collections::HashSet;
 
+use sha1::{Digest, Sha1};
+
+use crate::object::Id;
+
 /// A set of paths that also knows their folders. Most scans ask for none, so that lists are read when one does.
 #[derive(Default)]
 pub(crate) struct Tracked {
     lists: Vec<(Vec<u8>, Vec<u8>)>,
+    hash: Sha1,
     files: HashSet<Box<[u8]>>,
     folders: HashSet<Box<[u8]>>,
 }
@@ -13,7 +18,16 @@ pub(crate) struct Tracked {
 impl Tracked {
     /// Adds those of the paths, each of which ends with a zero byte, that begin with the prefix, without it.
     pub(crate) fn add_list(&mut self, paths: Vec<u8>, prefix: Vec<u8>) {
+        self.hash.update((prefix.len() as u64).to_le_bytes());
+        self.hash.update(&prefix);
+        self.hash.update((paths.len() as u64).to_le_bytes());
+        self.hash.update(&paths);
         self.lists.push((paths, prefix));
+    }
+
+    /// Tells these lists from others.
+    pub(crate) fn hash(&self) -> Id {
+        Id(self.hash.clone().finalize().into())
     }
 
     fn read(&mut self) {

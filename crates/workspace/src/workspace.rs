@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant as Moment, SystemTime};
 
 use ralph_model::{Change, LoopId, TreeHash};
+use sha1::{Digest, Sha1};
 
 use crate::content::{MAX_FILE, MIN_LIMIT};
 use crate::difference::{compare, list};
@@ -17,7 +18,7 @@ use crate::object::{Id, Kind, Mode, commit, named};
 use crate::place::{Permissions, Place};
 use crate::quote::{quote, unquote};
 use crate::rules::Outside;
-use crate::scan::{Directory, Known, MARKER_ID, Scan, load_cache, save_cache};
+use crate::scan::{Directory, MARKER_ID, Scan, load_cache, save_cache};
 use crate::stamp::{Instant, Stamp};
 use crate::store::{Batch, Durability, Store, Written, make_private_folder};
 use crate::tracked::Tracked;
@@ -74,14 +75,15 @@ pub struct Workspace {
     own_state: Option<(u64, u64)>,
     tracked: Tracked,
     batch: Batch,
-    known: Known,
     cache: PathBuf,
+    /// What decided what belongs to the tree that an earlier process saw.
+    decided_by: Option<Id>,
     scanned: Option<Id>,
     /// When the last look ended, if nothing was changed here since.
     looked: Option<Moment>,
     last: Option<(LoopId, Id, Id)>,
     relist: bool,
-    unsaved: bool,
+    pub(crate) unsaved: bool,
     scans: u32,
     threads: usize,
 }
@@ -109,14 +111,14 @@ impl Workspace {
             tracked.add_list(index_paths(&git, repository, &state, &store), repository.prefix_of(&root));
         }
         let cache = store.dir().join("ralph-scan");
-        let known = load_cache(&cache);
+        let (directory, decided_by) = load_cache(&cache, &store).unzip();
         Ok(Self {
             root,
             identity,
             git,
             store,
             watch: Watch::default(),
-            directory: Directory::default(),
+            directory: directory.unwrap_or_default(),
             outside,
             reliable: None,
             stop: options.stop,
@@ -126,8 +128,8 @@ impl Workspace {
             own_state,
             tracked,
             batch: Batch::new(),
-            known,
             cache,
+            decided_by,
             scanned: None,
             looked: None,
             last: None,
@@ -197,8 +199,8 @@ impl Workspace {
             let listed = self.store.remembered("ralph-start", &tree.hex(), || Ok(self.paths(&tree)?.join(&0)))?;
             self.tracked.add_list(listed, Vec::new());
         }
-        // What the last scan saw is that very tree: nothing in it is decided otherwise now.
-        self.relist |= self.scanned != Some(tree);
+        // What the last scan saw is that very tree: nothing in it is decided otherwise now. Before the first, hashes tell.
+        self.relist |= self.scanned.is_some_and(|scanned| scanned != tree);
         Ok(())
     }
 
@@ -266,7 +268,9 @@ impl Workspace {
         if self.scanned == Some(*tree) {
             return Ok(self.directory.paths());
         }
-        Ok(list(&self.store, &self.git, tree)?.into_iter().map(|(path, ..)| path).collect())
+        let mut paths: Vec<_> = list(&self.store, &self.git, tree)?.into_iter().map(|(path, ..)| path).collect();
+        paths.sort();
+        Ok(paths)
     }
 
     /// The request to stop that its steps look for.
@@ -386,25 +390,28 @@ impl Workspace {
         if let Err(error) = &scanned {
             tracing::debug!(%error, "the workspace could not be scanned");
             // What is in memory may name contents that never reached the store, such as when the disk was full.
-            self.directory = Directory::default();
+            (self.directory, self.decided_by) = (Directory::default(), None);
             self.batch = Batch::new();
             self.scanned = None;
         }
+        self.forget_look();
         self.looked = scanned.is_ok().then(Moment::now);
         scanned
     }
 
     /// Files are about to be changed, so that the last look does not tell what is there.
-    pub(crate) const fn forget_look(&mut self) {
+    pub(crate) fn forget_look(&mut self) {
         self.looked = None;
+        self.watch.pinned = None;
     }
 
     fn scan_and_store(&mut self) -> Result<Id, Error> {
         self.check_root()?;
         let started = Moment::now();
+        self.relist |= self.scanned.is_none() && self.decided_by != Some(self.deciding());
         let (root, store, batch) = (&self.root, &self.store, &mut self.batch);
         let poll = self.stop.step();
-        let mut scan = Scan::new(root, store, batch, &mut self.tracked, &self.outside, &self.known, poll);
+        let mut scan = Scan::new(root, store, batch, &mut self.tracked, &self.outside, poll);
         self.scans = self.scans.wrapping_add(1).max(1);
         scan.number = self.scans;
         scan.threads = self.threads;
@@ -412,8 +419,7 @@ impl Workspace {
         scan.own_state = self.own_state;
         scan.max_file = self.max_file;
         let tree = scan.run(&mut self.directory)?;
-        // A first scan that read no file found all of them in the cache.
-        self.unsaved |= scan.read > 0 || self.scanned.is_some_and(|scanned| scanned != tree);
+        self.unsaved |= scan.walked;
         tracing::debug!(tree = tree.hex(), read = scan.read, elapsed = ?started.elapsed(), "workspace scanned");
         self.reliable = scan.reliable;
         self.large.extend(scan.large);
@@ -422,8 +428,6 @@ impl Workspace {
         self.store.settle()?;
         self.relist = false;
         self.scanned = Some(tree);
-        // Everything that is there has been seen now; what is left is of files that are gone.
-        self.known = Known::default();
         if written == Written::Packed {
             // Worth keeping even if this process is killed.
             self.save();
@@ -447,9 +451,18 @@ impl Workspace {
         Ok(())
     }
 
+    /// The hash of everything but files below the root that decides what belongs to the tree.
+    fn deciding(&self) -> Id {
+        let mut hash = Sha1::new();
+        hash.update(self.outside.hash().0);
+        hash.update(self.tracked.hash().0);
+        hash.update(format!("{:?}", self.own_state));
+        Id(hash.finalize().into())
+    }
+
     fn save(&mut self) {
         // Without the cache the next process reads every file once; that is no reason to stop this one.
-        if let Err(error) = save_cache(&self.cache, &self.directory, &self.store) {
+        if let Err(error) = save_cache(&self.cache, &self.directory, &self.deciding(), &self.store) {
             tracing::warn!(%error, path = ?self.cache, "the cache of the workspace could not be saved");
         }
         self.unsaved = false;

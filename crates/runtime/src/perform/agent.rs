@@ -24,6 +24,7 @@ use crate::attempts::CostSoFar;
 use crate::error::Error;
 use crate::home::Home;
 use crate::live::settlement;
+use crate::pinned::Pinned;
 use crate::settings_snapshot::{Shared, Tree};
 
 #[derive(Debug, Clone)]
@@ -264,10 +265,11 @@ impl Context {
         let (loop_id, services, repository) = (self.loop_id, self.services.clone(), self.repository.clone());
         self.with_workspace(move |ground| {
             let committed = ground.committed(&services, repository.as_ref())?;
-            // Pinned files are looked at when the checks are about to run.
+            // The checks that follow ask what it found of pinned files.
             let (label, now) = (format!("iteration-{iteration}"), Duration::ZERO);
-            let WorkspaceState { workspace, guard, baseline, .. } = ground;
-            let (snapshot, violations) = workspace.snapshot_guarded((loop_id, &label), now, guard, baseline)?;
+            let WorkspaceState { workspace, guard, baseline, pinned, .. } = ground;
+            let pinned = pinned.as_ref().map(Pinned::watched);
+            let (snapshot, violations) = workspace.snapshot_guarded((loop_id, &label), now, guard, baseline, pinned)?;
             let (tree, violations) = (snapshot.tree, with_committed(violations, committed));
             let changed = ground.workspace.changes(&before, &tree)?;
             Ok(Left { tree, changed, violations })

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::restore::with_committed;
 use super::{Answer, Context, WorkspaceState};
 use crate::error::Error;
+use crate::pinned::Pinned;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Beginning {
@@ -59,8 +60,10 @@ impl Context {
             .with_workspace(move |ground| {
                 let committed = ground.committed(&services, repository.as_ref())?;
                 let label = format!("iteration-{iteration}-before");
-                let WorkspaceState { workspace, guard, baseline, .. } = ground;
-                let (snapshot, violations) = workspace.snapshot_guarded((loop_id, &label), recent, guard, baseline)?;
+                let WorkspaceState { workspace, guard, baseline, pinned, .. } = ground;
+                let pinned = pinned.as_ref().map(Pinned::watched);
+                let (snapshot, violations) =
+                    workspace.snapshot_guarded((loop_id, &label), recent, guard, baseline, pinned)?;
                 Ok((snapshot, with_committed(violations, committed)))
             })
             .await?;

@@ -28,7 +28,7 @@ use crate::place::{Permissions, Place};
 use crate::placement::path_of;
 use crate::quote::quote;
 use crate::rules::{Outside, Rules};
-use crate::scan::{encode_cache, load_cache};
+use crate::scan::{encode_list, load_list};
 use crate::stamp::Instant;
 use crate::store::make_private_folder;
 use crate::{Error, Placement, StopFlag, Workspace};
@@ -78,8 +78,7 @@ impl Checkout {
         let mut left = HashMap::new();
         if is_known {
             for (cache, racy) in caches.iter().zip([false, true]) {
-                let known = load_cache(cache);
-                left.extend(known.all().map(|(path, stamp, id)| (path.to_vec(), Left { stamp, id, racy })));
+                left.extend(load_list(cache).into_iter().map(|(path, stamp, id)| (path, Left { stamp, id, racy })));
             }
         } else {
             write_durably(&known, text.as_bytes())?;
@@ -197,7 +196,7 @@ impl Checkout {
     fn save(&self) -> Result<(), Error> {
         for (cache, racy) in self.caches.iter().zip([false, true]) {
             let left = self.left.iter().filter(|(_, left)| left.racy == racy);
-            let bytes = encode_cache(left.map(|(path, left)| (&path[..], &left.stamp, &left.id)));
+            let bytes = encode_list(left.map(|(path, left)| (&path[..], &left.stamp, &left.id)));
             let temporary = cache.with_extension("part");
             let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, cache));
             written.map_err(|error: io::Error| Error::io("write", cache)(error))?;

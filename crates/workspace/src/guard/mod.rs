@@ -214,17 +214,29 @@ impl Workspace {
         Ok(compare::compare(baseline, &now).into_iter().map(compare::Offence::into_violation).collect())
     }
 
-    /// Takes a snapshot as [`Workspace::snapshot_recent`] does, and says what differs from the baseline, sorted by path. The look at
-    /// the workspace serves both.
+    /// Takes a snapshot as [`Workspace::snapshot_recent`] does, and says what differs from the baseline, sorted by path. One look at
+    /// the workspace serves both, and [`Workspace::pins_check`] where it follows with the pins that are given.
     pub fn snapshot_guarded(
         &mut self,
         (loop_id, label): (LoopId, &str),
         most: Duration,
         guard: &Guard,
         baseline: &Baseline,
+        pinned: Option<(&Pins, &PinBaseline)>,
     ) -> Result<(Snapshot, Vec<Violation>), Error> {
         let snapshot = self.snapshot_recent(loop_id, label, most)?;
-        let now = walk::walk_looked(self, Layer::new(guard, Sort::Prohibited, Some(baseline)))?;
+        let prohibited = Layer::new(guard, Sort::Prohibited, Some(baseline));
+        let now = match pinned {
+            None => {
+                let [now] = walk::walk_looked(self, [prohibited])?;
+                now
+            }
+            Some((pins, pin_baseline)) => {
+                let [now, pinned] = walk::walk_looked(self, [prohibited, pins.layer(Some(&pin_baseline.0))])?;
+                self.watch.pinned = Some(pinned);
+                now
+            }
+        };
         let violations = compare::compare(baseline, &now).into_iter().map(compare::Offence::into_violation).collect();
         Ok((snapshot, violations))
     }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_model::{ChangeKind, Pin, PinKind, Violation};
+use ralph_model::{ChangeKind, Pin, PinKind};
 
 use super::baseline::{self, Baseline};
-use super::walk::{Layer, Sort, walk, walk_both};
-use super::{Care, Guard, Unreadable, compare, judge};
+use super::walk::{Layer, Sort, walk};
+use super::{Care, Guard, Unreadable, judge};
 use crate::quote::{quote, unquote};
 use crate::{Error, Placement, Workspace};
 
@@ -56,7 +56,7 @@ impl Pins {
         self.numbers.get(glob).copied()
     }
 
-    fn layer<'a>(&'a self, baseline: Option<&'a Baseline>) -> Layer<'a> {
+    pub(super) fn layer<'a>(&'a self, baseline: Option<&'a Baseline>) -> Layer<'a> {
         Layer::new(&self.guard, Sort::Pinned, baseline)
     }
 }
@@ -123,22 +123,10 @@ impl Workspace {
 
     /// What is not as it was, sorted by path.
     pub fn pins_check(&mut self, pins: &Pins, baseline: &PinBaseline) -> Result<Vec<Offence>, Error> {
-        let now = walk(self, pins.layer(Some(&baseline.0)), None)?;
+        let now = match self.watch.pinned.take() {
+            Some(now) => now,
+            None => walk(self, pins.layer(Some(&baseline.0)), None)?,
+        };
         judge::judge(self, pins, &baseline.0, &now)
-    }
-
-    /// [`Workspace::guard_check`] and [`Workspace::pins_check`] in one pass over the workspace.
-    pub fn look(
-        &mut self,
-        guard: &Guard,
-        guard_baseline: &Baseline,
-        pins: &Pins,
-        pin_baseline: &PinBaseline,
-    ) -> Result<(Vec<Violation>, Vec<Offence>), Error> {
-        let prohibited = Layer::new(guard, Sort::Prohibited, Some(guard_baseline));
-        let [prohibited, pinned] = walk_both(self, [prohibited, pins.layer(Some(&pin_baseline.0))])?;
-        let violations = compare::compare(guard_baseline, &prohibited);
-        let offences = judge::judge(self, pins, &pin_baseline.0, &pinned)?;
-        Ok((violations.into_iter().map(compare::Offence::into_violation).collect(), offences))
     }
 }

@@ -1,121 +1,160 @@
 //! What a scan knows, on disk for the next process. A cache that is missing, old or broken costs time and nothing else.
 //!
-//! One header, one record for each file, one checksum. It is thrown away after a reboot: objects are not flushed one by
+//! One header, what was seen, one checksum. It is thrown away after a reboot: objects are not flushed one by
 //! one, so that after a power loss the cache could vouch for content that never reached the disk.
+//!
+//! A workspace is kept with its folders, so that a process that finds all of them unchanged lists none and computes no tree. What belongs
+//! to a tree was decided by rules and lists that may be others now: the cache names them by a hash, and where that is another one the
+//! folders are listed again. A checkout is a plain list of files.
 
+use std::ffi::CString;
 use std::fs;
-use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
+use rustix::fs::FileType;
 use sha1::{Digest, Sha1};
 
-use super::{Directory, FileState, Node, Seen};
+use super::content::MARKER_ID;
+use super::{Beside, Directory, Entry, FileState, Node, OwnRules, Seen};
 use crate::Error;
-use crate::object::Id;
+use crate::object::{Id, Kind, Mode};
+use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::store::{Store, boot_id};
 
-/// Changes with the format.
-const HEADER: &[u8; 16] = b"ralph-scan-v1\n\0\0";
-/// The length of a record without its path.
-const RECORD: usize = 8 + 8 + 4 + 8 + 8 + 8 + 20 + 4;
+/// Change with the format.
+const FOLDERS: &[u8; 16] = b"ralph-scan-v2\n\0\0";
+const FILES: &[u8; 16] = b"ralph-scan-v1\n\0\0";
 const CHECKSUM: usize = 20;
 
-/// Content ids of files that an earlier process has seen, in the form in which they are on disk: a map of them would take three
-/// times as much memory at the start of every loop.
-#[derive(Default)]
-pub(crate) struct Known {
-    bytes: Vec<u8>,
-    /// Where the records are, in the order of their paths.
-    records: Vec<Range<usize>>,
-}
+/// What stands before an entry of a folder.
+const END: u8 = 0;
+const FILE: u8 = 1;
+const FOLDER: u8 = 2;
 
-impl Known {
-    /// The content of a file, if it was seen with this very stamp.
-    pub(crate) fn find(&self, path: &[u8], stamp: &Stamp) -> Option<Id> {
-        let at = self.records.binary_search_by(|record| self.path(record).cmp(path)).ok()?;
-        read(&self.bytes[self.records[at].clone()]).filter(|(seen, _)| seen == stamp).map(|(_, id)| id)
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&[u8], Stamp, Id)> {
-        self.records.iter().filter_map(|record| {
-            let (stamp, id) = read(&self.bytes[record.clone()])?;
-            Some((self.path(record), stamp, id))
-        })
-    }
-
-    fn path(&self, record: &Range<usize>) -> &[u8] {
-        &self.bytes[record.start + RECORD..record.end]
-    }
-}
-
-/// Reads a cache; an empty one when there is none that can be used.
-pub(crate) fn load(path: &Path) -> Known {
-    fs::read(path).ok().and_then(parse).unwrap_or_default()
-}
-
-fn parse(bytes: Vec<u8>) -> Option<Known> {
-    let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
-    if Sha1::digest(content)[..] != *checksum {
-        return None;
-    }
-    let mut rest = content.strip_prefix(HEADER)?.strip_prefix(&boot_id()[..])?;
-    let mut records = Vec::new();
-    while !rest.is_empty() {
-        let length = u32::from_le_bytes(rest.get(RECORD - 4..RECORD)?.try_into().ok()?) as usize;
-        let start = content.len() - rest.len();
-        rest = rest.get(RECORD + length..)?;
-        records.push(start..start + RECORD + length);
-    }
-    let mut known = Known { bytes, records };
-    let mut records = std::mem::take(&mut known.records);
-    records.sort_unstable_by(|left, right| known.path(left).cmp(known.path(right)));
-    known.records = records;
-    Some(known)
-}
-
-fn read(record: &[u8]) -> Option<(Stamp, Id)> {
-    let u64_at = |at: usize| record.get(at..at + 8)?.try_into().map(u64::from_le_bytes).ok();
-    let stamp = Stamp {
-        device: u64_at(0)?,
-        inode: u64_at(8)?,
-        mode: u32::from_le_bytes(record.get(16..20)?.try_into().ok()?),
-        size: u64_at(20)?,
-        modified: u64_at(28)? as i64,
-        changed: u64_at(36)? as i64,
-    };
-    Some((stamp, Id(record.get(44..64)?.try_into().ok()?)))
-}
-
-/// Writes a cache of everything that is certain.
-pub(crate) fn save(path: &Path, directory: &Directory, store: &Store) -> Result<(), Error> {
-    // Known beforehand: a buffer that grows takes up to three times as much.
-    let mut length = 0;
-    directory.each(|path, entry| {
-        if matches!(entry.node, Node::File(_)) {
-            length += RECORD + path.len();
+/// Writes what is certain of a workspace, with the hash of what decided it.
+pub(crate) fn save(path: &Path, directory: &Directory, decided_by: &Id, store: &Store) -> Result<(), Error> {
+    let mut bytes = begin(FOLDERS);
+    bytes.extend(decided_by.0);
+    push_folder(&mut bytes, directory);
+    let mut open = vec![directory.entries.iter()];
+    while let Some(entries) = open.last_mut() {
+        match entries.next() {
+            None => {
+                bytes.push(END);
+                open.pop();
+            }
+            Some(Entry { name, node: Node::File(state) }) => {
+                bytes.push(FILE);
+                push_bytes(&mut bytes, name.as_bytes());
+                // Of a large file the next process says so again, and one that may not be read it names.
+                let is_certain = |seen: &&Seen| !seen.racy && seen.id != *MARKER_ID && !store.is_large(&seen.id);
+                push_option(&mut bytes, state.seen.as_ref().filter(is_certain), |bytes, seen| {
+                    push_stamp(bytes, &seen.stamp);
+                    bytes.extend(seen.id.0);
+                });
+            }
+            Some(Entry { name, node: Node::Directory(child) }) => {
+                bytes.push(FOLDER);
+                push_bytes(&mut bytes, name.as_bytes());
+                push_folder(&mut bytes, child);
+                open.push(child.entries.iter());
+            }
+            Some(Entry { node: Node::Closed, .. }) => {}
         }
-    });
-    let mut bytes = begin();
-    bytes.reserve_exact(length + CHECKSUM);
-    directory.each(|path, entry| {
-        if let Node::File(FileState { seen: Some(Seen { stamp, racy: false, id, .. }) }) = &entry.node {
-            push(&mut bytes, path, stamp, id);
-        }
-    });
+    }
     store.replace(path, &finish(bytes))
 }
 
+fn push_folder(bytes: &mut Vec<u8>, directory: &Directory) {
+    // Without its stamp a folder is listed, which finds closed folders and reads its rules.
+    let is_certain = directory.rules.as_ref().is_none_or(|rules| !rules.racy)
+        && !directory.entries.iter().any(|entry| matches!(entry.node, Node::Closed));
+    push_option(bytes, directory.stamp.as_ref().filter(|_| is_certain), push_stamp);
+    push_option(bytes, directory.tree.as_ref(), |bytes, tree| bytes.extend(tree.0));
+    bytes.push(u8::from(directory.ignored));
+    bytes.extend(directory.plain_for.load(Relaxed).to_le_bytes());
+    push_option(bytes, directory.rules.as_ref().filter(|rules| !rules.racy), |bytes, rules| {
+        push_stamp(bytes, &rules.stamp);
+        push_bytes(bytes, &rules.content);
+    });
+    bytes.extend((directory.beside.len() as u32).to_le_bytes());
+    for beside in &directory.beside {
+        bytes.push(u8::from(beside.is_folder));
+        push_bytes(bytes, beside.name.as_bytes());
+    }
+}
+
+/// Reads what [`save`] wrote, with the hash of what decided it; nothing where there is none that can be used.
+pub(crate) fn load(path: &Path, store: &Store) -> Option<(Directory, Id)> {
+    let bytes = fs::read(path).ok()?;
+    let (directory, decided_by) = parse(&bytes)?;
+    // Somebody may have tidied up in the store.
+    let tree = directory.tree.filter(|tree| *tree != Id::EMPTY_TREE);
+    tree.is_none_or(|tree| store.has(Kind::Tree, &tree).unwrap_or(false)).then_some((directory, decided_by))
+}
+
+fn parse(bytes: &[u8]) -> Option<(Directory, Id)> {
+    let mut rest = Rest(checked(bytes, FOLDERS)?);
+    let decided_by = rest.id()?;
+    let mut open: Vec<(CString, Directory)> = vec![(CString::default(), rest.folder()?)];
+    loop {
+        match rest.byte()? {
+            END => {
+                let (name, directory) = open.pop()?;
+                let Some((_, above)) = open.last_mut() else {
+                    return rest.0.is_empty().then_some((directory, decided_by));
+                };
+                above.entries.push(Entry { name, node: Node::Directory(Box::new(directory)) });
+            }
+            FILE => {
+                let name = rest.name()?;
+                let seen = rest.option(|rest| {
+                    let (stamp, id) = (rest.stamp()?, rest.id()?);
+                    let mode = match FileType::from_raw_mode(stamp.mode) {
+                        FileType::Symlink => Mode::Link,
+                        _ => Mode::of_permissions(stamp.mode),
+                    };
+                    Some(Seen { stamp, racy: false, mode, id })
+                })?;
+                open.last_mut()?.1.entries.push(Entry { name, node: Node::File(FileState { seen }) });
+            }
+            FOLDER => open.push((rest.name()?, rest.folder()?)),
+            _ => return None,
+        }
+    }
+}
+
+/// Writes a list of files.
 pub(crate) fn encode<'a>(files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a Id)>) -> Vec<u8> {
-    let mut bytes = begin();
+    let mut bytes = begin(FILES);
     for (path, stamp, id) in files {
-        push(&mut bytes, path, stamp, id);
+        push_stamp(&mut bytes, stamp);
+        bytes.extend(id.0);
+        push_bytes(&mut bytes, path);
     }
     finish(bytes)
 }
 
-fn begin() -> Vec<u8> {
-    let mut bytes = HEADER.to_vec();
+/// Reads a list of files; an empty one where there is none that can be used.
+pub(crate) fn load_list(path: &Path) -> Vec<(Vec<u8>, Stamp, Id)> {
+    fs::read(path).ok().and_then(|bytes| parse_list(&bytes)).unwrap_or_default()
+}
+
+fn parse_list(bytes: &[u8]) -> Option<Vec<(Vec<u8>, Stamp, Id)>> {
+    let mut rest = Rest(checked(bytes, FILES)?);
+    let mut files = Vec::new();
+    while !rest.0.is_empty() {
+        let (stamp, id) = (rest.stamp()?, rest.id()?);
+        files.push((rest.bytes()?.to_vec(), stamp, id));
+    }
+    Some(files)
+}
+
+fn begin(header: &[u8; 16]) -> Vec<u8> {
+    let mut bytes = header.to_vec();
     bytes.extend(boot_id());
     bytes
 }
@@ -126,16 +165,105 @@ fn finish(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-fn push(bytes: &mut Vec<u8>, path: &[u8], stamp: &Stamp, id: &Id) {
+/// What stands between header and checksum, where both are right and this is the boot that it was written in.
+fn checked<'a>(bytes: &'a [u8], header: &[u8; 16]) -> Option<&'a [u8]> {
+    let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM)?)?;
+    if Sha1::digest(content)[..] != *checksum {
+        return None;
+    }
+    content.strip_prefix(header)?.strip_prefix(&boot_id()[..])
+}
+
+fn push_stamp(bytes: &mut Vec<u8>, stamp: &Stamp) {
     bytes.extend(stamp.device.to_le_bytes());
     bytes.extend(stamp.inode.to_le_bytes());
     bytes.extend(stamp.mode.to_le_bytes());
     bytes.extend(stamp.size.to_le_bytes());
     bytes.extend(stamp.modified.to_le_bytes());
     bytes.extend(stamp.changed.to_le_bytes());
-    bytes.extend(id.0);
-    bytes.extend((path.len() as u32).to_le_bytes());
-    bytes.extend_from_slice(path);
+}
+
+fn push_bytes(bytes: &mut Vec<u8>, more: &[u8]) {
+    bytes.extend((more.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(more);
+}
+
+fn push_option<T>(bytes: &mut Vec<u8>, value: Option<&T>, push: impl FnOnce(&mut Vec<u8>, &T)) {
+    bytes.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        push(bytes, value);
+    }
+}
+
+/// What is still to be read.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take<const LENGTH: usize>(&mut self) -> Option<[u8; LENGTH]> {
+        let (taken, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take().map(|[byte]| byte)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn id(&mut self) -> Option<Id> {
+        self.take().map(Id)
+    }
+
+    fn stamp(&mut self) -> Option<Stamp> {
+        Some(Stamp {
+            device: self.u64()?,
+            inode: self.u64()?,
+            mode: self.u32()?,
+            size: self.u64()?,
+            modified: self.u64()? as i64,
+            changed: self.u64()? as i64,
+        })
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = self.u32()? as usize;
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn name(&mut self) -> Option<CString> {
+        CString::new(self.bytes()?).ok()
+    }
+
+    fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        if self.byte()? == 0 { Some(None) } else { read(self).map(Some) }
+    }
+
+    fn folder(&mut self) -> Option<Directory> {
+        let mut directory = Directory::default();
+        directory.stamp = self.option(Self::stamp)?;
+        directory.tree = self.option(Self::id)?;
+        directory.ignored = self.byte()? != 0;
+        directory.set_plain_for(self.u64()?);
+        directory.rules = self.option(|rest| {
+            let (stamp, content) = (rest.stamp()?, rest.bytes()?.to_vec());
+            let rules = Arc::new(Rules::parse(&content));
+            Some(OwnRules { stamp, racy: false, content, rules })
+        })?;
+        for _ in 0..self.u32()? {
+            let is_folder = self.byte()? != 0;
+            directory.beside.push(Beside { name: self.name()?, is_folder });
+        }
+        Some(directory)
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::{Scan, Seen};
 use crate::Error;
-use crate::content::{MIN_LIMIT, allocated, large};
+use crate::content::{allocated, large};
 use crate::object::{Id, Kind, Mode};
 use crate::stamp::Stamp;
 
@@ -35,13 +35,6 @@ impl Scan<'_> {
             FileType::Symlink => Mode::Link,
             _ => return Ok(None),
         };
-        // What stands for a large file depends on the limit of the loop, which may be another one now. What may not be read is
-        // looked at again, so that it is named.
-        let is_large = |id: &Id| stamp.size > MIN_LIMIT && self.store.is_large(id);
-        let is_current = |id: &Id| *id != *MARKER_ID && !is_large(id);
-        if let Some(id) = self.known.find(&self.path, &stamp).filter(is_current) {
-            return Ok(Some(Seen { stamp, racy: false, mode, id }));
-        }
         self.read += 1;
         if mode == Mode::Link {
             let target = match readlinkat(fd, name, Vec::new()) {

@@ -15,14 +15,14 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use listing::Presence;
 use rustix::fs::{AtFlags, Mode as Permissions, OFlags, fstat, open, statat};
 use rustix::io::Errno;
 
-pub(crate) use cache::{Known, encode as encode_cache, load as load_cache, save as save_cache};
+pub(crate) use cache::{encode as encode_list, load as load_cache, load_list, save as save_cache};
 pub(crate) use content::MARKER_ID;
 pub(crate) use listing::list;
 
@@ -56,6 +56,8 @@ pub(crate) struct Directory {
     ignored: bool,
     /// The number of the last scan that found it unchanged, before it was walked.
     verified: AtomicU32,
+    /// The set of globs, as a hash, to which none of its names matters; none when zero.
+    plain_for: AtomicU64,
 }
 
 impl Directory {
@@ -125,8 +127,8 @@ impl Directory {
         }
     }
 
-    /// The stamp that a folder of the tree had at the last scan, if that vouches for its names.
-    pub(crate) fn stamp_at(&self, path: &[u8]) -> Option<Stamp> {
+    /// A folder of the tree, as the last scan saw it.
+    pub(crate) fn find(&self, path: &[u8]) -> Option<&Self> {
         let mut folder = self;
         for name in path.split(|byte| *byte == b'/') {
             let found = folder
@@ -137,7 +139,21 @@ impl Directory {
                 Node::File(_) | Node::Closed => return None,
             }
         }
-        folder.stamp
+        Some(folder)
+    }
+
+    /// The stamp that it had, if that vouches for its names.
+    pub(crate) const fn stamp(&self) -> Option<Stamp> {
+        self.stamp
+    }
+
+    /// Whether none of its names matters to a set of globs.
+    pub(crate) fn is_plain_for(&self, globs: u64) -> bool {
+        self.plain_for.load(Relaxed) == globs
+    }
+
+    pub(crate) fn set_plain_for(&self, globs: u64) {
+        self.plain_for.store(globs, Relaxed);
     }
 
     fn take_folders(&mut self) -> impl Iterator<Item = Box<Self>> {
@@ -300,8 +316,6 @@ pub(crate) struct Scan<'a> {
     pub(crate) batch: &'a mut Batch,
     pub(crate) tracked: &'a mut Tracked,
     pub(crate) outside: &'a Outside,
-    /// What an earlier process knew; consulted for files that this one has not seen.
-    pub(crate) known: &'a Known,
     /// Whether every folder has to be listed again, because what belongs to the tree is decided otherwise now.
     pub(crate) relist: bool,
     /// Device and inode of Ralph's state folder, when that could lie in the workspace.
@@ -320,6 +334,8 @@ pub(crate) struct Scan<'a> {
     /// Files and folders that may not be read.
     pub(crate) closed: Vec<Vec<u8>>,
     pub(crate) read: usize,
+    /// Whether something had to be looked at that was not known to be unchanged.
+    pub(crate) walked: bool,
     pub(crate) threads: usize,
     /// Told from one scan to the next, so that old marks mean nothing.
     pub(crate) number: u32,
@@ -333,7 +349,6 @@ impl<'a> Scan<'a> {
         batch: &'a mut Batch,
         tracked: &'a mut Tracked,
         outside: &'a Outside,
-        known: &'a Known,
         poll: Poll,
     ) -> Self {
         Self {
@@ -342,7 +357,6 @@ impl<'a> Scan<'a> {
             batch,
             tracked,
             outside,
-            known,
             relist: false,
             own_state: None,
             started: Instant::now(),
@@ -354,6 +368,7 @@ impl<'a> Scan<'a> {
             large: Vec::new(),
             closed: Vec::new(),
             read: 0,
+            walked: false,
             threads: 1,
             number: 0,
         }
@@ -370,6 +385,7 @@ impl<'a> Scan<'a> {
         {
             return Ok(tree);
         }
+        self.walked = true;
         let mut descent = Descent::new(root);
         let mut stack = vec![Frame::new(Box::new(std::mem::take(directory)), 0, 0, self.relist)];
         // After an error nothing counts as known.
@@ -511,6 +527,9 @@ impl<'a> Scan<'a> {
         self.push_rules(directory);
         if let Some(names) = names {
             frame.changed |= self.relist(fd, directory, names)? == Compared::Changed;
+        }
+        if directory.stamp != Some(stamp) {
+            directory.set_plain_for(0);
         }
         directory.stamp = (!stamp.is_racy(self.started)).then_some(stamp);
         Ok(())

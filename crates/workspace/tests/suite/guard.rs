@@ -41,7 +41,7 @@ impl Guarded {
     fn check(&mut self) -> Vec<Violation> {
         let found = self.workspace.guard_check(&self.guard, &self.baseline).unwrap();
         let (label, now) = ((id(), "checked"), Duration::ZERO);
-        let (_, looked) = self.workspace.snapshot_guarded(label, now, &self.guard, &self.baseline).unwrap();
+        let (_, looked) = self.workspace.snapshot_guarded(label, now, &self.guard, &self.baseline, None).unwrap();
         assert_eq!(looked, found);
         found
     }

@@ -183,3 +183,27 @@ fn what_is_tracked_is_remembered_until_the_index_changes() {
     }
     assert_eq!(look(), [".gitignore", "a.log", "b.log", "plain"]);
 }
+
+#[test]
+fn the_next_process_asks_again_what_belongs_to_the_tree_where_that_is_decided_otherwise() {
+    let fixture = Fixture::repository(&[("a/b", "1"), (".gitignore", "*.log\n")]);
+    fixture.write("a/x.log", "1");
+    let seen = || {
+        // What was just changed would be looked at in any case.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut workspace = fixture.open();
+        let tree = workspace.snapshot(id(), "seen").unwrap().tree;
+        names(&workspace, &tree)
+    };
+    assert_eq!(seen(), [".gitignore", "a/b"]);
+    assert_eq!(seen(), [".gitignore", "a/b"]);
+    fixture.write(".git/info/exclude", "b\n");
+    fixture.git(&["add", "-f", "a/x.log"]);
+    assert_eq!(seen(), [".gitignore", "a/b", "a/x.log"], "both are tracked");
+    fixture.git(&["rm", "-q", "--cached", "a/b", "a/x.log"]);
+    assert_eq!(seen(), [".gitignore"]);
+    fixture.write(".git/info/exclude", "");
+    assert_eq!(seen(), [".gitignore", "a/b"]);
+    fixture.write(".gitignore", "");
+    assert_eq!(seen(), [".gitignore", "a/b", "a/x.log"]);
+}

@@ -8,7 +8,7 @@ use ralph_model::ChangeKind::{Added, Modified};
 use ralph_model::{Pin, PinKind};
 use ralph_workspace::{Checkout, Guard, Pins, Placement, Since, Workspace};
 
-use crate::support::{Fixture, assert_sound, changed, id};
+use crate::support::{Fixture, assert_sound, changed, id, look};
 
 const TERABYTE: u64 = 1 << 40;
 
@@ -63,11 +63,11 @@ fn a_large_file_is_guarded_pinned_and_swapped_without_being_read() {
     let frozen = Pin { glob: "huge".to_owned(), kind: PinKind::Frozen, why: "test".to_owned() };
     let pins = Pins::new(&[frozen]).unwrap();
     let pinned = workspace.pins_baseline(&pins, &fixture.state.join("pins")).unwrap();
-    let same = workspace.look(&guard, &baseline, &pins, &pinned).unwrap();
+    let same = look(&mut workspace, (&guard, &baseline), (&pins, &pinned)).unwrap();
     assert!(same.0.is_empty() && same.1.is_empty());
 
     File::options().write(true).open(fixture.path("huge")).unwrap().write_at(b"x", 0).unwrap();
-    let (violations, offences) = workspace.look(&guard, &baseline, &pins, &pinned).unwrap();
+    let (violations, offences) = look(&mut workspace, (&guard, &baseline), (&pins, &pinned)).unwrap();
     assert_eq!((violations.len(), offences.len()), (1, 1));
     assert_eq!(offences[0].restored, None, "what it was is not known");
     workspace.guard_restore(&guard, &baseline, &fixture.state.join("patch")).unwrap();

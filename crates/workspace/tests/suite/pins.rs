@@ -6,7 +6,7 @@ use ralph_model::PinKind::{self, Absent, Frozen, Installed, Parts, Steering};
 use ralph_model::{Pin, Violation};
 use ralph_workspace::{Baseline, Guard, Offence, PinBaseline, Pins, Placement, Since, Workspace};
 
-use crate::support::{Fixture, fingerprint};
+use crate::support::{Fixture, fingerprint, look};
 
 fn pin(glob: &str, kind: PinKind) -> Pin {
     Pin { glob: glob.to_owned(), kind, why: "test".to_owned() }
@@ -347,7 +347,7 @@ fn one_look_finds_what_two_find() {
     let prohibited = workspace.guard_baseline(&guard, &fixture.state.join("guard")).unwrap();
     let pinned = workspace.pins_baseline(&pins, &fixture.state.join("pins")).unwrap();
     let both = |workspace: &mut Workspace, prohibited: &Baseline, pinned: &PinBaseline| {
-        let (violations, offences) = workspace.look(&guard, prohibited, &pins, pinned).unwrap();
+        let (violations, offences) = look(workspace, (&guard, prohibited), (&pins, pinned)).unwrap();
         assert_eq!(violations, workspace.guard_check(&guard, prohibited).unwrap());
         assert_eq!(offences, workspace.pins_check(&pins, pinned).unwrap());
         (violations, offences)
@@ -369,6 +369,39 @@ fn one_look_finds_what_two_find() {
     assert_eq!(violations, expected);
     let paths: Vec<&str> = offences.iter().map(|offence| offence.path.as_str()).collect();
     assert_eq!(paths, ["conftest.py", "tests/data/b.json"]);
+}
+
+#[test]
+fn a_folder_in_which_nothing_mattered_to_the_last_process_is_looked_at_once_it_changes() {
+    let fixture = project();
+    fixture.write("plain/deep/x.txt", "1");
+    let guard = Guard::new(&[".env".to_owned()]).unwrap();
+    let pins = Pins::new(&usual()).unwrap();
+    let (guard_folder, pins_folder) = (fixture.state.join("guard"), fixture.state.join("pins"));
+    let mut workspace = fixture.open();
+    drop(workspace.guard_baseline(&guard, &guard_folder).unwrap());
+    drop(workspace.pins_baseline(&pins, &pins_folder).unwrap());
+    drop(workspace);
+    let found = || {
+        // What was just changed would be looked at in any case.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut workspace = fixture.open();
+        let (before, pinned) = (Baseline::load(&guard_folder).unwrap(), PinBaseline::load(&pins_folder).unwrap());
+        let (violations, offences) = look(&mut workspace, (&guard, &before), (&pins, &pinned)).unwrap();
+        let paths = violations.into_iter().map(|violation| violation.path);
+        paths.chain(offences.into_iter().map(|offence| offence.path)).collect::<Vec<_>>()
+    };
+    for _ in 0..3 {
+        assert_eq!(found(), Vec::<String>::new());
+    }
+    fixture.write("plain/deep/.env", "SECRET=1");
+    fixture.write("plain/conftest.py", "cheat");
+    for _ in 0..3 {
+        assert_eq!(found(), ["plain/deep/.env", "plain/conftest.py"]);
+    }
+    fs::remove_file(fixture.path("plain/deep/.env")).unwrap();
+    fs::remove_file(fixture.path("plain/conftest.py")).unwrap();
+    assert_eq!(found(), Vec::<String>::new());
 }
 
 #[test]

@@ -21,6 +21,8 @@ enum Operation {
     Rename(usize, usize),
     Folder(usize),
     Snapshot,
+    /// Longer than a file that was just changed is in doubt.
+    Rest,
     Reopen,
     RestoreEarlier(usize),
 }
@@ -55,7 +57,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (name.clone(), name.clone()).prop_map(|(from, to)| Operation::Rename(from, to)),
         1 => name.prop_map(Operation::Folder),
         3 => Just(Operation::Snapshot),
-        1 => Just(Operation::Reopen),
+        1 => Just(Operation::Rest),
+        2 => Just(Operation::Reopen),
         1 => (0..20usize).prop_map(Operation::RestoreEarlier),
     ]
 }
@@ -106,6 +109,7 @@ fn apply(root: &Path, operation: &Operation) {
         Operation::Folder(name) => {
             let _ = fs::create_dir_all(path(root, name));
         }
+        Operation::Rest => std::thread::sleep(std::time::Duration::from_millis(25)),
         Operation::Snapshot | Operation::Reopen | Operation::RestoreEarlier(_) => {}
     }
 }

@@ -7,7 +7,7 @@ use ralph_model::{Pin, PinKind};
 use ralph_workspace::repository::Work;
 use ralph_workspace::{Checkout, Error, Guard, Options, Pins, Placement, Since, StopFlag, Workspace};
 
-use crate::support::{Fixture, id};
+use crate::support::{Fixture, id, look};
 
 /// Takes many times [`GRACE`] to read, on a fast machine too, and no room.
 const LENGTH: u64 = (1 << 30) - 1;
@@ -70,7 +70,7 @@ fn the_guard_and_the_comparison_of_pins_are_stopped() {
     busy.grow();
     busy.is_stopped(|workspace| workspace.guard_check(&guard, &baseline));
     busy.is_stopped(|workspace| workspace.pins_check(&pins, &pinned));
-    busy.is_stopped(|workspace| workspace.look(&guard, &baseline, &pins, &pinned));
+    busy.is_stopped(|workspace| look(workspace, (&guard, &baseline), (&pins, &pinned)));
     busy.is_stopped(|workspace| workspace.guard_restore(&guard, &baseline, &state.join("patch")));
     busy.is_stopped(|workspace| workspace.guard_baseline(&guard, &state.join("guard-again")));
 }

@@ -3,9 +3,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use ralph_model::{Change, ChangeKind, LoopId, TreeHash};
-use ralph_workspace::{Options, Repository, StopFlag, Workspace};
+use ralph_model::{Change, ChangeKind, LoopId, TreeHash, Violation};
+use ralph_workspace::{Baseline, Error, Guard, Offence, Options, PinBaseline, Pins, Repository, StopFlag, Workspace};
 use tempfile::TempDir;
 
 /// A throwaway workspace with a state folder beside it.
@@ -26,6 +27,17 @@ pub(crate) fn throwaway() -> TempDir {
 
 pub(crate) fn id() -> LoopId {
     "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap()
+}
+
+/// What is not as it was, of prohibited paths and of pinned files.
+pub(crate) fn look(
+    workspace: &mut Workspace,
+    (guard, baseline): (&Guard, &Baseline),
+    pinned: (&Pins, &PinBaseline),
+) -> Result<(Vec<Violation>, Vec<Offence>), Error> {
+    let at = (id(), "look");
+    let (_, violations) = workspace.snapshot_guarded(at, Duration::ZERO, guard, baseline, Some(pinned))?;
+    Ok((violations, workspace.pins_check(pinned.0, pinned.1)?))
 }
 
 impl Fixture {

@@ -25,7 +25,7 @@ pub(in crate::guard) enum Sort {
 }
 
 #[derive(Default)]
-pub(in crate::guard) struct Found {
+pub(crate) struct Found {
     pub(in crate::guard) records: BTreeMap<Vec<u8>, Record>,
     /// Folders and links below which this walk could not look.
     pub(in crate::guard) closed: Vec<Vec<u8>>,

@@ -19,6 +19,7 @@ pub(super) use layer::{Found, Layer, Sort};
 use names::{Mark, Name};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open, openat, statat};
 use rustix::io::Errno;
+use sha1::{Digest, Sha1};
 
 use super::baseline::What;
 use super::{Care, Cover};
@@ -43,6 +44,8 @@ pub(crate) struct Watch {
     /// For each combination of globs, the names that matter to it.
     listings: HashMap<String, names::Listing>,
     contents: HashMap<Vec<u8>, (Stamp, Id)>,
+    /// What the last look found of pinned files, for the one who asks next.
+    pub(crate) pinned: Option<Found>,
 }
 
 /// Where the contents of files are kept.
@@ -54,6 +57,10 @@ struct Walk<'a> {
     directory: &'a Directory,
     outside: &'a Outside,
     listing: &'a mut names::Listing,
+    /// The hash of what the layers look for.
+    globs: u64,
+    /// Whether a folder turned out to hold nothing that matters.
+    found_plain: bool,
     contents: &'a mut HashMap<Vec<u8>, (Stamp, Id)>,
     /// The device whose folders change their times when their names do.
     reliable: Option<u64>,
@@ -117,16 +124,13 @@ pub(super) fn walk(workspace: &mut Workspace, layer: Layer<'_>, keep: Keep<'_>) 
     Ok(run(workspace, vec![layer], keep, false)?.pop().unwrap_or_default())
 }
 
-/// Walks right after a scan, which has seen the stamps of the folders.
-pub(super) fn walk_looked(workspace: &mut Workspace, layer: Layer<'_>) -> Result<Found, Error> {
-    Ok(run(workspace, vec![layer], None, true)?.pop().unwrap_or_default())
-}
-
-/// Walks for two sets of globs at once.
-pub(super) fn walk_both(workspace: &mut Workspace, layers: [Layer<'_>; LAYERS]) -> Result<[Found; LAYERS], Error> {
-    let mut found = run(workspace, layers.into(), None, false)?;
-    let second = found.pop().unwrap_or_default();
-    Ok([found.pop().unwrap_or_default(), second])
+/// Walks for several sets of globs at once, right after a scan, which has seen the stamps of the folders.
+pub(super) fn walk_looked<'a, const COUNT: usize>(
+    workspace: &mut Workspace,
+    layers: [Layer<'a>; COUNT],
+) -> Result<[Found; COUNT], Error> {
+    let mut found = run(workspace, layers.into(), None, true)?.into_iter();
+    Ok(std::array::from_fn(|_| found.next().unwrap_or_default()))
 }
 
 fn run(
@@ -138,14 +142,17 @@ fn run(
     workspace.check_root()?;
     // Which bulk folders are ignored is known from the last scan.
     workspace.scan_once()?;
-    let key: Vec<&str> = layers.iter().map(Layer::key).collect();
-    let Watch { listings, contents } = &mut workspace.watch;
+    let key = layers.iter().map(Layer::key).collect::<Vec<_>>().join("\0");
+    let globs = hash_of(&key);
+    let Watch { listings, contents, .. } = &mut workspace.watch;
     let mut walk = Walk {
         root: &workspace.root,
         layers,
         directory: &workspace.directory,
         outside: &workspace.outside,
-        listing: listings.entry(key.join("\0")).or_default(),
+        listing: listings.entry(key).or_default(),
+        globs,
+        found_plain: false,
         contents,
         reliable: workspace.reliable,
         started: Instant::now(),
@@ -162,7 +169,15 @@ fn run(
         At { inside: None, reach }
     });
     walk.all(root, Spot { at, through: None }, &mut keep)?;
+    // Worth knowing for the next process.
+    workspace.unsaved |= walk.found_plain;
     Ok(walk.layers.into_iter().map(Layer::finish).collect())
+}
+
+/// Never zero, which stands for none.
+fn hash_of(globs: &str) -> u64 {
+    let [first, second, third, fourth, fifth, sixth, seventh, eighth, ..] = <[u8; 20]>::from(Sha1::digest(globs));
+    u64::from_le_bytes([first, second, third, fourth, fifth, sixth, seventh, eighth]).max(1)
 }
 
 impl Walk<'_> {

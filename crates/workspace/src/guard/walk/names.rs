@@ -11,7 +11,7 @@ use super::{LAYERS, Sort, Spot, Walk};
 use crate::Error;
 use crate::guard::Cover;
 use crate::rules::Folder;
-use crate::scan::list;
+use crate::scan::{Directory, list};
 use crate::stamp::Stamp;
 
 /// What git keeps, in every folder that is a repository.
@@ -74,7 +74,12 @@ impl Walk<'_> {
         names.sort_by(|left, right| left.name.cmp(&right.name));
         let names = Arc::new(names);
         self.listing.remove(path);
-        if !stamp.is_racy(self.started) && self.reliable == Some(stamp.device) {
+        if names.is_empty()
+            && let Some(folder) = self.seen(path).filter(|folder| folder.stamp() == Some(stamp))
+        {
+            folder.set_plain_for(self.globs);
+            self.found_plain = true;
+        } else if !stamp.is_racy(self.started) && self.reliable == Some(stamp.device) {
             self.listing.insert(path.to_vec(), Listed { stamp, names: Arc::clone(&names) });
         }
         Ok(names)
@@ -127,10 +132,19 @@ impl Walk<'_> {
     /// Whether nothing in a folder mattered at the last look and its times say that its names are the same: most folders
     /// are like that, and one call tells it where a look inside takes three.
     pub(super) fn is_unchanged_and_empty(&self, fd: BorrowedFd<'_>, name: &Name, path: &[u8]) -> bool {
-        let Some(listed) = self.listing.get(path).filter(|listed| listed.names.is_empty()) else { return false };
-        if let Some(seen) = self.has_looked.then(|| self.directory.stamp_at(path)).flatten() {
-            return seen == listed.stamp;
+        let seen = self.seen(path).filter(|folder| folder.is_plain_for(self.globs)).and_then(Directory::stamp);
+        let listed = || self.listing.get(path).filter(|listed| listed.names.is_empty()).map(|listed| listed.stamp);
+        match seen.or_else(listed) {
+            Some(_) if seen.is_some() && self.has_looked => true,
+            Some(stamp) => {
+                statat(fd, &name.name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| Stamp::of(&stat) == stamp)
+            }
+            None => false,
         }
-        statat(fd, &name.name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| Stamp::of(&stat) == listed.stamp)
+    }
+
+    /// A folder of the tree, as the last scan saw it.
+    fn seen(&self, path: &[u8]) -> Option<&Directory> {
+        self.directory.find(path)
     }
 }
