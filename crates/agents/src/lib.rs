@@ -48,6 +48,7 @@ use crate::request::Request;
 pub use agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
 pub use command::REPORT_VARIABLE;
 pub use mcp_server::McpServer;
+pub use opencode::models::{LIST as LIST_MODELS, ListedModel, OwnChoice, listed_models};
 pub use programs::Program;
 pub use readable::Readable;
 pub use registry::{Kind, Needs, build, foreign_code};

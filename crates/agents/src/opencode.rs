@@ -7,6 +7,7 @@ mod call;
 mod error;
 mod invocation;
 mod kind;
+pub(crate) mod models;
 mod parser;
 mod plugins;
 pub(crate) mod settings;

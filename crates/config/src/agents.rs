@@ -343,7 +343,12 @@ const MAX_NAMED: usize = 6;
 
 /// Models with a price whose names are nearest to this one.
 fn priced_like<'a>(model: &str, prices: &'a PriceList) -> Vec<&'a str> {
-    let mut names: Vec<&str> = prices.names().collect();
+    nearest(model, prices.names())
+}
+
+/// The names that are nearest to this one, so many as an error names.
+pub fn nearest<'a>(model: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.collect();
     names.sort_by_key(|name| strsim::levenshtein(name, model));
     names.truncate(MAX_NAMED);
     names
@@ -361,22 +366,24 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
         let named = agent.model.as_deref().filter(|model| prices.of(model).is_none() && !is_choice(model));
         if let Some(model) = named.or_else(|| unpriced_default(agent, prices)) {
             let which = if agent.model.is_some() { "model" } else { "default model" };
-            let problem =
-                format!("there is no price for `{model}`, the {which} of {}: its cost cannot be tracked", agent.name);
-            let several = match agents {
-                [_] => "",
-                _ => "a model for each agent, as @agent NAME:MODEL; ",
-            };
-            let allowed = format!(
-                "{several}a model with a price: @agent {}:MODEL with MODEL such as {} (`ralph agents --prices` lists all); [prices.\"{model}\"] with `input` and `output` in \
-                 dollars per million tokens in your configuration; or @unmetered",
-                agent.name,
-                priced_like(model, prices).join(", ")
-            );
-            return Err(ConfigError::new("model", problem, allowed));
+            return Err(unpriced(agent, model, which, agents.len(), &priced_like(model, prices)));
         }
     }
     Ok(())
+}
+
+/// The error about a model without a price, of an agent that is one of so many; it names these that have one.
+#[must_use]
+pub fn unpriced(agent: &AgentSpec, model: &str, which: &str, agents: usize, priced: &[&str]) -> ConfigError {
+    let problem = format!("there is no price for `{model}`, the {which} of {}: its cost cannot be tracked", agent.name);
+    let several = if agents > 1 { "a model for each agent, as @agent NAME:MODEL; " } else { "" };
+    let allowed = format!(
+        "{several}a model with a price: @agent {}:MODEL with MODEL such as {} (`ralph agents --prices` lists all); [prices.\"{model}\"] with `input` and `output` in \
+         dollars per million tokens in your configuration; or @unmetered",
+        agent.name,
+        priced.join(", ")
+    );
+    ConfigError::new("model", problem, allowed)
 }
 
 /// Whether the cost of an agent counts, and nothing but its word after a run says what it is: no spent budget can stop it.

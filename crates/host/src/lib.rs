@@ -15,6 +15,7 @@ mod level;
 mod liveness;
 mod models;
 mod once;
+mod own_models;
 mod preflight;
 mod prepare;
 mod sandbox;

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, Origin, Resolved, RunSettings};
-use ralph_model::{AgentSpec, ConfigError, LoopConfig, LoopId, RunKind};
+use ralph_model::{AgentSpec, ConfigError, LoopConfig, LoopId, PriceList, RunKind};
 use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume, resume_race};
 use ralph_store::StoreHandle;
 use ralph_view::RaceResult;
 
 use crate::prepare::workspace;
-use crate::{Error, Host, preflight};
+use crate::{Error, Host, own_models, preflight};
 
 #[derive(Debug, Clone, Default)]
 pub struct RunRequest {
@@ -72,6 +72,9 @@ impl Host {
             Error::Settings(ralph_config::Error::Rule(rule)) => resolved.in_its_place(rule).into(),
             error => error,
         })?;
+        own_models::refuse_unpriced(&resolved.config, &resolved.settings.prices, self)
+            .await
+            .map_err(|rule| resolved.in_its_place(rule))?;
         let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
         warnings.extend(self.agent_warnings(&resolved.config));
         if request.workspace.is_none() && self.current.canonicalize().is_ok_and(|current| current != workspace) {
@@ -136,6 +139,11 @@ impl Host {
     /// permits it or the loop had them before.
     pub fn check_agents(&self, config: &LoopConfig, before: &[AgentSpec]) -> Result<(), ConfigError> {
         preflight::check_agents(config, before, self)
+    }
+
+    /// Refuses agents whose own settings choose a model that has no price.
+    pub async fn check_prices(&self, config: &LoopConfig, prices: &PriceList) -> Result<(), ConfigError> {
+        own_models::refuse_unpriced(config, prices, self).await
     }
 
     /// A warning for each agent without a login that can be seen, or that no spent budget stops.

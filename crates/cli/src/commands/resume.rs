@@ -70,6 +70,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         config.set_unmetered();
     }
     around.check_agents(&config, &before)?;
+    around.check_prices(&config, &prices).await?;
     for caution in around.agent_warnings(&config) {
         screen.say(&format!("warning: {caution}"))?;
     }

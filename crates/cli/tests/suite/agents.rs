@@ -6,6 +6,7 @@ mod keys;
 mod late_cost;
 mod leftovers;
 mod listing;
+mod own_models;
 mod pieces;
 mod plugins;
 mod seen;

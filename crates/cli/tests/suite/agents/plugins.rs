@@ -18,7 +18,7 @@ fn configure(user: &User, line: &str) -> std::path::PathBuf {
     let (program, runs) = (folder.join("opencode"), folder.join("runs"));
     let events: Vec<&str> = PRICED.lines().filter(|line| line.starts_with('{')).collect();
     let script = format!(
-        "#!/bin/sh\ncat > /dev/null\necho x >> {}\n{line}\nprintf '%s\\n' {}\n",
+        "#!/bin/sh\n[ \"$1\" != models ] || exit 1\ncat > /dev/null\necho x >> {}\n{line}\nprintf '%s\\n' {}\n",
         shell_quoted(&runs.to_string_lossy()),
         shell_quoted(&events.join("\n"))
     );
