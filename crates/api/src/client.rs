@@ -239,6 +239,9 @@ impl Client {
         let call = Call { method: method.clone(), url, headers: all, body: body.unwrap_or_default() };
         self.http.send(call, timeout).await.map_err(|error| match error {
             ralph_http::Error::Request(detail) => self.misunderstood(&detail),
+            error @ (ralph_http::Error::UnknownHost(_) | ralph_http::Error::Setup(_)) => {
+                Error::NoWay { server: self.server.clone(), detail: error.to_string() }
+            }
             error => unreachable(&self.server, &error),
         })
     }
@@ -251,7 +254,8 @@ impl Client {
         let bytes = self.read(answer.into_body()).await.unwrap_or_default();
         let problem = serde_json::from_slice::<Problem>(&bytes).unwrap_or_else(|_| {
             let reason = status.canonical_reason().unwrap_or("no reason given");
-            Problem::new(status.as_u16(), "refused", format!("{} answered {} {reason}", self.server, status.as_u16()))
+            let detail = format!("{} answered {} {reason}, as no Ralph server does", self.server, status.as_u16());
+            Problem::new(status.as_u16(), "refused", detail)
         });
         Err(Error::Refused(problem))
     }

@@ -14,6 +14,9 @@ pub enum Error {
     Token,
     #[error("no answer from {server}: {detail}; is `ralph serve` running there?")]
     Unreachable { server: String, detail: String },
+    /// The address leads nowhere as long as nobody changes a setting.
+    #[error("{server} cannot be called: {detail}")]
+    NoWay { server: String, detail: String },
     #[error("{0}")]
     Refused(Problem),
     #[error("{server} sent an answer that this Ralph does not understand: {detail}")]
@@ -25,6 +28,16 @@ impl Error {
         match self {
             Self::Refused(problem) => Some(problem.status),
             _ => None,
+        }
+    }
+
+    /// Whether another try may succeed: the server is not there, starts, ends, or a proxy before it says so.
+    pub const fn is_passing(&self) -> bool {
+        match self {
+            // The names and the ways of a network change while it starts.
+            Self::Unreachable { .. } | Self::NoWay { .. } => true,
+            Self::Refused(problem) => matches!(problem.status, 408 | 429 | 502 | 503 | 504),
+            Self::Address { .. } | Self::Token | Self::Answer { .. } => false,
         }
     }
 

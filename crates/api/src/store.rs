@@ -54,7 +54,7 @@ impl Transport for HttpTransport {
         };
         let answer = self.client.post("/api/store", &request, Repeat::No, CALL_TIMEOUT).await;
         answer.map_err(
-            |error| if is_passing(&error) { unreachable(&error) } else { SendError::Rejected(error.to_string()) },
+            |error| if error.is_passing() { unreachable(&error) } else { SendError::Rejected(error.to_string()) },
         )
     }
 }
@@ -64,15 +64,6 @@ fn unreachable(error: &Error) -> SendError {
         Error::Unreachable { detail, .. } => detail.clone(),
         error => error.to_string(),
     })
-}
-
-/// Whether another try may succeed: the server is not there, starts, ends, or a proxy before it says so.
-fn is_passing(error: &Error) -> bool {
-    match error {
-        Error::Unreachable { .. } => true,
-        Error::Refused(problem) => matches!(problem.status, 408 | 429 | 502 | 503 | 504),
-        Error::Address { .. } | Error::Token | Error::Answer { .. } => false,
-    }
 }
 
 impl Client {

@@ -48,6 +48,8 @@ pub enum Error {
     Silent(Duration),
     #[error("{0} may not be connected to")]
     Refused(IpAddr),
+    #[error("there is no host named {0}")]
+    UnknownHost(String),
     #[error("the answer is too large")]
     TooLarge,
     /// Only the user can help, and this says how.

@@ -9,7 +9,19 @@ use std::task::{Context, Poll};
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use tower_service::Service;
 
-use crate::Guard;
+use crate::{Error, Guard};
+
+/// What the C libraries say of a name that does not exist, other than of one that cannot be looked up now. The number behind it is lost.
+const UNKNOWN: [&str; 3] =
+    ["Name or service not known", "No address associated with hostname", "Name does not resolve"];
+
+fn explained(error: io::Error, host: &str) -> io::Error {
+    let text = error.to_string();
+    match UNKNOWN.iter().any(|unknown| text.contains(unknown)) {
+        true => io::Error::other(Error::UnknownHost(host.to_owned())),
+        false => error,
+    }
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Resolver {
@@ -27,9 +39,10 @@ impl Service<Name> for Resolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
+        let host = name.as_str().to_owned();
         let (found, guard) = (self.names.call(name), self.guard);
         Box::pin(async move {
-            let found: Vec<SocketAddr> = found.await?.collect();
+            let found: Vec<SocketAddr> = found.await.map_err(|error| explained(error, &host))?.collect();
             let (all, first) = (found.len(), found.first().copied());
             let allowed: Vec<SocketAddr> =
                 found.into_iter().filter(|address| guard.is_none_or(|guard| guard(address.ip()))).collect();

@@ -142,7 +142,7 @@ impl Job<'_> {
                     self.worker.tell(WorkerEvent::Lost { task });
                     return false;
                 }
-                Err(error @ ApiError::Unreachable { .. }) => {
+                Err(error @ (ApiError::Unreachable { .. } | ApiError::NoWay { .. })) => {
                     tracing::warn!(%error, %task, "the end of a task could not be reported");
                     tokio::time::sleep(RETRY_INTERVAL).await;
                 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ralph_api::{Client, Poll};
+use ralph_api::{Client, Error as ApiError, Poll};
 use ralph_config::trust::Asking;
 use ralph_config::{Dollars, Layer};
 use ralph_host::{Host, RunRequest};
@@ -25,6 +25,8 @@ use crate::source::Source;
 const WAIT_SECONDS: u32 = 30;
 /// How long a server that does not answer is left alone.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+/// The same at the start, at most: each pause is twice as long as the one before.
+const MAX_START_PAUSE: Duration = Duration::from_secs(30);
 /// How often a slot without a task looks again while others work, in a worker that ends when nothing is left.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(300);
 
@@ -99,7 +101,6 @@ impl Worker {
         for message in prepared.warnings {
             report(WorkerEvent::Warning { task: None, message });
         }
-        client.register(&name).await?;
         let working = Cell::new(0);
         let (lease_seconds, concurrency) = (lease_seconds.clamp(5, 600), concurrency.max(1));
         let redactor = (!allow_secrets).then(|| host.redactor());
@@ -121,8 +122,15 @@ impl Worker {
         })
     }
 
-    /// Works until it is stopped, or until nothing is left to claim where that was asked for.
-    pub async fn run(&self) {
+    /// Works until it is stopped, or until nothing is left to claim where that was asked for. A server that is away is waited for.
+    ///
+    /// # Errors
+    /// When the server refuses this worker, or the address is not that of a server.
+    pub async fn run(&self) -> Result<(), Error> {
+        if !self.register().await? {
+            self.tell(WorkerEvent::Stopping);
+            return Ok(());
+        }
         self.tell(WorkerEvent::Started { name: self.name.clone(), concurrency: self.concurrency });
         if self.drain && self.workspace.is_none() {
             let message =
@@ -137,6 +145,31 @@ impl Worker {
         tokio::select! {
             _ = join_all((0..self.concurrency).map(|_| self.slot())) => {}
             () = stopping => {}
+        }
+        Ok(())
+    }
+
+    /// Tells the server of this worker, as soon as it is there. Whether it knows by now; it does not after a stop.
+    async fn register(&self) -> Result<bool, Error> {
+        let mut pause = RETRY_INTERVAL / 2;
+        loop {
+            let registered = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return Ok(false),
+                registered = self.client.register(&self.name) => registered,
+            };
+            match registered {
+                Ok(_) => return Ok(true),
+                Err(error) if error.is_passing() && !matches!(error, ApiError::NoWay { .. }) => {
+                    if pause < RETRY_INTERVAL {
+                        let message = format!("{error} The worker waits for it");
+                        self.tell(WorkerEvent::Warning { task: None, message });
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+            self.pause(pause).await;
+            pause = (pause * 2).min(MAX_START_PAUSE);
         }
     }
 

@@ -42,7 +42,12 @@ pub(crate) async fn run(args: WorkerArgs, around: &Host, screen: &mut Screen<'_>
         report: Arc::new(move |event| print(&event, is_json)),
         stop: stop.clone(),
     });
-    let worker = match made.await {
+    let made = tokio::select! {
+        made = made => made,
+        _ = terminate.recv() => return Ok(exit_code::COMPLETED),
+        _ = interrupt.recv() => return Ok(exit_code::COMPLETED),
+    };
+    let worker = match made {
         Ok(worker) => worker,
         Err(Error::Host(error)) => return Err(error.into()),
         Err(error) => return Err(error.into()),
@@ -50,7 +55,7 @@ pub(crate) async fn run(args: WorkerArgs, around: &Host, screen: &mut Screen<'_>
     let mut working = std::pin::pin!(worker.run());
     loop {
         tokio::select! {
-            () = &mut working => break,
+            ended = &mut working => break ended?,
             _ = terminate.recv() => stop.cancel(),
             _ = interrupt.recv() => stop.cancel(),
         }

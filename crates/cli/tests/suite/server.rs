@@ -24,7 +24,11 @@ impl Served {
     }
 
     pub fn start_with(user: &User, more: &[&str]) -> Self {
-        let words = ["serve", "--listen", "127.0.0.1:0"].iter().chain(more);
+        Self::start_at(user, "127.0.0.1:0", more)
+    }
+
+    pub fn start_at(user: &User, address: &str, more: &[&str]) -> Self {
+        let words = ["serve", "--listen", address].into_iter().chain(more.iter().copied());
         let mut command = user.command(&user.home(), words);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -32,7 +36,7 @@ impl Served {
         Self { url: url.expect("the server says where it listens"), child }
     }
 
-    fn address(&self) -> &str {
+    pub fn address(&self) -> &str {
         self.url.strip_prefix("http://").unwrap()
     }
 
@@ -59,7 +63,7 @@ impl Served {
     }
 
     /// Ends as a service manager ends it.
-    fn terminate(mut self) -> Duration {
+    pub fn terminate(mut self) -> Duration {
         let begun = Instant::now();
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         assert!(self.child.wait().unwrap().success());

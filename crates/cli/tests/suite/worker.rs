@@ -1,5 +1,6 @@
 //! `ralph worker`: tasks of a server, from the queue to a branch.
 
+mod away;
 mod crew;
 mod fleet;
 mod takeover;

@@ -18,7 +18,7 @@ use crate::aid::{TIMEOUT, finish, kill, micros, query, signal, wait_until, write
 use crate::harness::Ended;
 
 /// The aim is 2 s, and a build without optimisation on a busy machine takes longer. What does not listen takes minutes.
-const MAX_STOP: Duration = Duration::from_secs(12);
+pub(super) const MAX_STOP: Duration = Duration::from_secs(12);
 
 fn calls(name: &str, input: Value) -> Reply {
     let usage = Usage { input: 1000, output: 100, ..Usage::default() };
