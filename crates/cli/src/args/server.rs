@@ -202,9 +202,9 @@ pub(crate) enum TaskAction {
     #[command(after_help = "Example:
   ralph task show 9a8057b3 --json")]
     Show {
-        /// The task: its id, or at least four characters from its end
+        /// The task: its id, or at least four characters from its end [default: the newest]
         #[arg(value_name = "TASK")]
-        task: String,
+        task: Option<String>,
         /// Print a JSON object
         #[arg(long)]
         json: bool,
@@ -307,9 +307,9 @@ pub(crate) struct TaskListArgs {
 #[command(after_help = "Example:
   ralph task logs 9a8057b3 --follow")]
 pub(crate) struct TaskLogsArgs {
-    /// The task: its id, or at least four characters from its end
+    /// The task: its id, or at least four characters from its end [default: the newest]
     #[arg(value_name = "TASK")]
-    pub(crate) task: String,
+    pub(crate) task: Option<String>,
 
     /// Continue until the task ends
     #[arg(long, short)]

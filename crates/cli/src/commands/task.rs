@@ -24,7 +24,7 @@ pub(crate) async fn run(args: TaskArgs, around: &Host, screen: &mut Screen<'_>) 
     let done = match args.action {
         TaskAction::Add(args) => add(&client, *args, screen).await,
         TaskAction::List(args) => list(&client, &args, screen).await,
-        TaskAction::Show { task, json } => match find(&client, &task).await {
+        TaskAction::Show { task, json } => match find_or_newest(&client, task.as_deref()).await {
             Ok(id) => show(&client.task(id).await?, json, screen),
             Err(error) => Err(error),
         },
@@ -84,6 +84,16 @@ async fn find(client: &Client, name: &str) -> anyhow::Result<TaskId> {
         [id] => Ok(id),
         [] => bail!("none of the newest {RECENT} tasks ends in `{name}`: `ralph task list` shows them"),
         _ => bail!("`{name}` may mean several tasks: give more characters"),
+    }
+}
+
+async fn find_or_newest(client: &Client, name: Option<&str>) -> anyhow::Result<TaskId> {
+    match name {
+        Some(name) => find(client, name).await,
+        None => match client.tasks(&[], None, 1).await?.tasks.first() {
+            Some(newest) => Ok(newest.id),
+            None => bail!("the server has no task: `ralph task add` queues one"),
+        },
     }
 }
 
@@ -227,7 +237,9 @@ fn output_lines(output: &str) -> Vec<String> {
         return vec![line("output", output)];
     };
     let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    members.iter().map(|(name, member)| line(name, &value(member))).collect()
+    // A worker whose agent said nothing of its own repeats the result.
+    let is_said = |name: &str| name == "summary" && members.get("result") == members.get(name);
+    members.iter().filter(|(name, _)| !is_said(name)).map(|(name, member)| line(name, &value(member))).collect()
 }
 
 async fn cancel(client: &Client, task: &str, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {
@@ -243,7 +255,7 @@ async fn cancel(client: &Client, task: &str, as_json: bool, screen: &mut Screen<
 }
 
 async fn logs(client: &Client, args: &TaskLogsArgs, screen: &mut Screen<'_>) -> anyhow::Result<()> {
-    let id = find(client, &args.task).await?;
+    let id = find_or_newest(client, args.task.as_deref()).await?;
     // Without --follow everything up to now: the stream itself would wait for more.
     let last = if args.follow { None } else { Some(client.task(id).await?.last_updated_at) };
     let (mut seq, mut breaks) = (0, 0);

@@ -93,6 +93,8 @@ fn a_task_is_queued_listed_followed_and_cancelled() {
     assert!(token.starts_with("ralph_") && token.len() == 70, "{token}");
     let mode = std::fs::metadata(user.state().join("token")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+    let none = task(&user, &server, &["show"]).with_code(1);
+    assert!(none.stderr.contains("ralph task add"), "{}", none.stderr);
     let refused = task(&user, &server, &["add", "Fix it"]).with_code(2);
     assert!(refused.stderr.contains("--promise"), "{}", refused.stderr);
     let added =
@@ -106,6 +108,8 @@ fn a_task_is_queued_listed_followed_and_cancelled() {
     assert!(shown.contains("it works") && shown.contains("unassigned"), "{shown}");
     let logs = task(&user, &server, &["logs", short]).ok().stdout;
     assert!(logs.contains("created"), "{logs}");
+    let newest = [task(&user, &server, &["show"]).ok().stdout, task(&user, &server, &["logs"]).ok().stdout];
+    assert_eq!(newest, [shown, logs]);
     task(&user, &server, &["cancel", short]).ok();
     let logs = task(&user, &server, &["logs", short, "--follow"]).ok().stdout;
     assert!(logs.contains("cancelled"), "{logs}");
