@@ -8,7 +8,6 @@ mod leases;
 mod reminders;
 mod row;
 mod schedules;
-pub(super) mod tables;
 mod tasks;
 mod tokens;
 
