@@ -1,12 +1,10 @@
 //! The server side of the protocol: who we are, which tools there are, and who answers a call.
 
-use std::sync::Arc;
-
 use axum::http::request::Parts;
 use ralph_host::{Claims, Host};
 use ralph_model::{Caps, Timestamp};
 use ralph_server::Caller;
-use ralph_store::{Board, Role};
+use ralph_store::{BoardHandle, Role};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
     ServerCapabilities, ServerConfig, Tool,
@@ -38,7 +36,7 @@ const NO_SERVER: &str = "no server is configured, so there are no tasks\n  start
 /// The board of the server that the tools are part of.
 #[derive(Clone)]
 pub struct BoardAccess {
-    pub board: Arc<dyn Board>,
+    pub board: BoardHandle,
     pub caps: Caps,
     pub now: fn() -> Timestamp,
 }

@@ -1,12 +1,10 @@
 //! Tasks on the board of the server that this runs in.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use ralph_api::{Completion, TaskPage};
 use ralph_model::{Caps, NewTask, Task, TaskId, TaskStatus, Timestamp};
 use ralph_server::Caller;
-use ralph_store::{Board, Epoch, Error, Progress, Role, TaskEnd, TaskFilter, TaskHolder, TaskLease};
+use ralph_store::{BoardHandle, Epoch, Error, Progress, Role, TaskEnd, TaskFilter, TaskHolder, TaskLease};
 use uuid::Uuid;
 
 use crate::answer::Refused;
@@ -14,7 +12,7 @@ use crate::tasks::{Standing, Tasks};
 
 /// The board, for one caller.
 pub(crate) struct Local {
-    pub(crate) board: Arc<dyn Board>,
+    pub(crate) board: BoardHandle,
     pub(crate) caps: Caps,
     pub(crate) now: fn() -> Timestamp,
     pub(crate) caller: Caller,

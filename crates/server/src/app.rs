@@ -10,7 +10,7 @@ use std::time::Duration;
 use ralph_model::{Caps, Timestamp};
 use ralph_notify::{Message, Notifier};
 use ralph_runtime::Home;
-use ralph_store::{Board, RunEntry, StoreHandle};
+use ralph_store::{BoardHandle, RunEntry, StoreHandle};
 use ralph_view::ListEntry;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
@@ -64,7 +64,7 @@ impl Default for Limits {
 
 pub struct ServerOptions {
     pub store: StoreHandle,
-    pub board: Arc<dyn Board>,
+    pub board: BoardHandle,
     /// A run as listings show it: whether its process lives, and where.
     pub listed: Arc<dyn Fn(&RunEntry) -> ListEntry + Send + Sync>,
     pub home: Home,
@@ -129,7 +129,7 @@ impl App {
         &self.options.store
     }
 
-    pub fn board(&self) -> &Arc<dyn Board> {
+    pub fn board(&self) -> &BoardHandle {
         &self.options.board
     }
 

@@ -11,7 +11,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use ralph_api::Problem;
 use ralph_model::{RunId, TaskId, Timestamp};
-use ralph_store::{Board, Epoch, Role, TaskHolder, TaskLease};
+use ralph_store::{Epoch, Role, SqlStore, TaskHolder, TaskLease};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -38,8 +38,8 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(crate) fn board(&self) -> &dyn Board {
-        &**self.app.board()
+    pub(crate) fn board(&self) -> &SqlStore {
+        self.app.board()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
 use ralph_model::Timestamp;
-use ralph_store::{Board, Role, Token};
+use ralph_store::{Role, SqlStore, Token};
 use sha2::{Digest as _, Sha256};
 
 /// The secret of a token. Its `Debug` form does not show it.
@@ -51,7 +51,7 @@ pub enum FirstTokenError {
 
 /// Makes sure that the token in the file is accepted: makes one at the first start, and records it where the database does not
 /// know it, such as one that is new. Returns whether a token was made.
-pub async fn first_token(board: &dyn Board, path: &Path, at: Timestamp) -> Result<bool, FirstTokenError> {
+pub async fn first_token(board: &SqlStore, path: &Path, at: Timestamp) -> Result<bool, FirstTokenError> {
     let failed = |source| FirstTokenError::File { path: path.to_owned(), source };
     let (secret, is_new) = read_or_make(path).map_err(failed)?;
     let hash = secret.hash();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ralph_model::{Millis, NewTask, TaskId, TaskStatus, TaskType, Timestamp};
-use ralph_store::{Board, Claim, Database, TaskEnd};
+use ralph_store::{Claim, Database, SqlStore, TaskEnd};
 use ralph_testkit::postgres::Cluster;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 use uuid::Uuid;
@@ -77,7 +77,7 @@ async fn measure(database: &Database, raw: Raw) -> Result {
 }
 
 /// Claims and finishes tasks, and returns the median time of a claim.
-async fn claims(board: &dyn Board, queued: u32) -> Result<f64> {
+async fn claims(board: &SqlStore, queued: u32) -> Result<f64> {
     let claim = Claim {
         agent: "worker".to_owned(),
         token: None,

@@ -23,8 +23,8 @@ mod testing;
 pub use artifact::{Artifact, ArtifactKind, PATCHES, patch_name};
 pub use attempt::{AttemptEntry, Metering, NewAttempt};
 pub use board::{
-    AgentEntry, Approval, ApprovalStatus, Board, BoardHandle, Claim, Claimed, Progress, Reminder, Renewed, Role,
-    Schedule, StatusCount, TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskHolder, TaskLease, Token,
+    AgentEntry, Approval, ApprovalStatus, Claim, Claimed, Progress, Reminder, Renewed, Role, Schedule, StatusCount,
+    TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskHolder, TaskLease, Token,
 };
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use changes::{Change, Changes};
@@ -34,7 +34,7 @@ pub use run::{
     Append, Epoch, Filter, Hint, Lease, LeaseHolder, Lookup, Machine, NewRun, ParseRunStatus, RunEntry, RunStatus,
     RunSummary, Settlement, StopMode,
 };
-pub use sql::Database;
 pub use sql::postgres::open_postgres;
 pub use sql::sqlite::{open_existing_sqlite, open_sqlite};
+pub use sql::{BoardHandle, Database, SqlStore};
 pub use store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};

@@ -58,7 +58,7 @@ pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>)
     let server = server.mount("/mcp", ralph_mcp::router(tools.clone(), names));
     // Only a server that runs makes a token: a second one on the same port does not.
     ralph_runtime::Home::make_private(&dirs.state)?;
-    let is_new = first_token(&*database.board, &dirs.token_file(), now()).await?;
+    let is_new = first_token(&database.board, &dirs.token_file(), now()).await?;
     if is_new {
         screen.say(&format!("made the first token: `ralph token` prints it ({})", dirs.token_file().display()))?;
     }

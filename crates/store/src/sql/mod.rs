@@ -24,7 +24,6 @@ use ralph_model::{Attempt, Money, RunId, Timestamp};
 
 use crate::artifact::Artifact;
 use crate::attempt::AttemptEntry;
-use crate::board::BoardHandle;
 use crate::chain::{Broken, Head, NewEvent, Recorded, Seq, Walk};
 use crate::changes::Changes;
 use crate::error::{Error, Result};
@@ -43,10 +42,14 @@ macro_rules! transaction {
 }
 use transaction;
 
+/// A SQL database: the [`Store`] in it, and the board.
 #[derive(Debug)]
-pub(crate) struct SqlStore {
+pub struct SqlStore {
     backend: Backend,
 }
+
+/// The board of a database. Clones share their connections.
+pub type BoardHandle = Arc<SqlStore>;
 
 /// A database: all that it holds, on the same connections.
 #[derive(Debug, Clone)]
