@@ -1,184 +1,15 @@
 //! Recognises what a service refused, from a status and its words. The same words come from all agents, because they pass on
 //! what the service said.
 
+use std::sync::LazyLock;
+
 use ralph_model::{Timestamp, Trouble, TroubleKind};
 use serde_json::Value;
 
 /// Words of services, and names and words of programs, that name a kind of trouble; the more telling ones first. In lower case.
-const WORDS: &[(TroubleKind, &[&str])] = &[
-    (
-        TroubleKind::ContextOverflow,
-        &[
-            "prompt is too long",
-            "prompt_too_long",
-            "context_length_exceeded",
-            "context length",
-            "context window exceeded",
-            "exceeds the context window",
-            "context window of this model",
-            "model's context window",
-            "maximum context",
-            "input token count",
-            "exceeds the maximum number of tokens",
-            "exceeded max context",
-            "ran out of room in the model",
-            "contextoverflowerror",
-            "blocking_limit",
-            "rapid_refill_breaker",
-            "autocompact_thrashing",
-        ],
-    ),
-    (
-        TroubleKind::OutOfCredit,
-        &[
-            "insufficient_quota",
-            "insufficient quota",
-            "credit balance is too low",
-            "exceeded your current quota, please check your plan and billing",
-            "billing_not_active",
-            "payment required",
-            "out of credits",
-            "insufficient credits",
-            "quota exceeded. check your plan and billing",
-            "to use codex with your chatgpt plan",
-            "billing_error",
-            "model_requires_usage_credits",
-            "long_context_credits_required",
-            "insufficient_g1_credits_balance",
-            "prepayment credits",
-            "credits are depleted",
-            "billing account is not active",
-        ],
-    ),
-    (
-        TroubleKind::ModelNotFound,
-        &[
-            "model_not_found",
-            "model not found",
-            "does not exist or you do not have access",
-            "is not found for api version",
-            "issue with the selected model",
-            "unknown model",
-            "providermodelnotfounderror",
-            "model is not supported",
-        ],
-    ),
-    (
-        TroubleKind::Authentication,
-        &[
-            "authentication_error",
-            "authentication_failed",
-            "invalid api key",
-            "invalid x-api-key",
-            "incorrect api key",
-            "api key not valid",
-            "api_key_invalid",
-            "invalid_api_key",
-            "401 unauthorized",
-            "unauthorized (",
-            "not logged in",
-            "please run /login",
-            "login required",
-            "oauth token has expired",
-            "permission_error",
-            "permission_denied",
-            "unauthenticated",
-            "missing bearer",
-            "no auth credentials",
-            "providerautherror",
-            "access token could not be refreshed",
-            "please log out and sign in again",
-            "api_key_auth_disabled",
-            "gateway_session_expired",
-            "gateway_signin_required",
-            "invalid_credential_header",
-            "org_disabled_credential",
-            "provider_credentials",
-            "stored_login_refused",
-            "oauth_org_not_allowed",
-            "account_on_hold",
-            "verification_required",
-            "validation_required",
-            "cloud_credential_error",
-            "api keys are not supported",
-            "could not load the default credentials",
-            "reported as leaked",
-            "user location is not supported",
-        ],
-    ),
-    (
-        TroubleKind::RateLimit,
-        &[
-            "rate_limit",
-            "rate limit",
-            "ratelimit",
-            "too many requests",
-            "usage limit",
-            "usage_limit_reached",
-            "resource_exhausted",
-            "resource has been exhausted",
-            "quota exceeded",
-            "exceeded your current quota",
-            "limit reached|",
-            "rate limit reached",
-            "usage limit reached",
-            "you've hit your",
-            "hit your limit",
-            "retryablequotaerror",
-            "terminalquotaerror",
-            "exhausted your",
-            "capacity exceeded",
-        ],
-    ),
-    (
-        TroubleKind::Overload,
-        &[
-            "overloaded",
-            "internal server error",
-            "internal_server_error",
-            "server_error",
-            "api_error",
-            "service unavailable",
-            "bad gateway",
-            "gateway timeout",
-            "model is at capacity",
-            "high demand",
-        ],
-    ),
-    (
-        TroubleKind::Unreachable,
-        &[
-            "econnrefused",
-            "connection refused",
-            "enotfound",
-            "econnreset",
-            "etimedout",
-            "unable to connect",
-            "connection error.",
-            "connectionrefused",
-            "fetch failed",
-            "failed to connect",
-            "error sending request",
-            "network error",
-            "waiting for network",
-            "socket hang up",
-            "getaddrinfo",
-            "dns error",
-            "connection_failed",
-            "stream_idle_timeout",
-            "no_response",
-            "network_edge_blocked",
-            "computer_slept",
-            "gateway_content_type",
-            "tls_untrusted_ca",
-            "cannot connect to api",
-            "socket connection was closed",
-            "connection reset by server",
-            "was there a typo in the url or port",
-            "stream disconnected before completion",
-        ],
-    ),
-];
+#[expect(clippy::expect_used, reason = "a constant, tested")]
+static WORDS: LazyLock<Vec<(TroubleKind, Vec<String>)>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("trouble.json")).expect("the words are JSON"));
 
 /// What only Google's words about a limit have in them.
 const GOOGLES: [&str; 3] = ["generativelanguage", "quotametric", "please retry in"];
@@ -187,7 +18,8 @@ const GOOGLES: [&str; 3] = ["generativelanguage", "quotametric", "please retry i
 /// of a model.
 pub fn classify(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trouble> {
     let lower = words.to_ascii_lowercase();
-    let by_words = WORDS.iter().find(|(_, list)| list.iter().any(|word| lower.contains(word))).map(|(kind, _)| *kind);
+    let by_words =
+        WORDS.iter().find(|(_, list)| list.iter().any(|word| lower.contains(word.as_str()))).map(|(kind, _)| *kind);
     let by_words = match by_words {
         // Google says the same of a limit that is over in a minute, and names it.
         Some(TroubleKind::OutOfCredit)
