@@ -1,6 +1,7 @@
 //! What secrets look like that are in no variable. Each rule reads a bounded number of bytes and keeps no state.
 
-use super::swallow::{Class, Swallow};
+use super::swallow::Class::{self, Alphanumeric, Base64, Capital, Dashed, Dotted, Password, Query, Word};
+use super::swallow::Swallow;
 
 pub(super) struct Pattern {
     /// What is shown instead.
@@ -13,11 +14,11 @@ pub(super) struct Pattern {
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     /// At least so many characters of a class. The beginning is distinctive enough to count anywhere.
-    Token { class: Class, least: usize },
+    Token(Class, usize),
     /// The same, not inside a word, and the characters have to look random: `sk-` is also the end of many words.
-    RandomToken { class: Class, least: usize },
+    RandomToken(Class, usize),
     /// Exactly so many characters of a class, not inside a word.
-    Exactly { class: Class, length: usize },
+    Exactly(Class, usize),
     /// The rest of a signed JSON web token.
     WebToken,
     /// The rest of a header line of a private key.
@@ -28,7 +29,7 @@ pub(super) enum Rule {
     Credentials,
     /// After a colon or an equals sign, a value of at least so many characters of a class with a digit among them: what has none
     /// is a type, a name or a word more often than a secret.
-    Named { class: Class, least: usize },
+    Named(Class, usize),
 }
 
 /// What a rule says about the bytes at hand.
@@ -41,37 +42,23 @@ pub(super) enum Judged {
     Secret { from: usize, to: usize, then: Swallow },
 }
 
+use Rule::{Authorization, Credentials, Exactly, Named, PrivateKey, RandomToken, Token, WebToken};
+
 /// In order of appearance in the specification of redaction; the automaton prefers the longest beginning.
 pub(super) const PATTERNS: &[Pattern] = &[
-    Pattern { kind: "anthropic-key", begins: &["sk-ant-"], rule: Rule::Token { class: Class::Dashed, least: 20 } },
-    Pattern { kind: "api-key", begins: &["sk-"], rule: Rule::RandomToken { class: Class::Dashed, least: 32 } },
-    Pattern {
-        kind: "github-token",
-        begins: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        rule: Rule::Token { class: Class::Word, least: 30 },
-    },
-    Pattern { kind: "github-token", begins: &["github_pat_"], rule: Rule::Token { class: Class::Word, least: 22 } },
-    Pattern {
-        kind: "aws-key-id",
-        begins: &["AKIA", "ASIA"],
-        rule: Rule::Exactly { class: Class::Capital, length: 16 },
-    },
-    Pattern { kind: "google-key", begins: &["AIza"], rule: Rule::Token { class: Class::Dashed, least: 35 } },
-    Pattern {
-        kind: "slack-token",
-        begins: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
-        rule: Rule::Token { class: Class::Dashed, least: 16 },
-    },
-    Pattern {
-        kind: "gitlab-token",
-        begins: &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"],
-        rule: Rule::Token { class: Class::Dotted, least: 20 },
-    },
-    Pattern { kind: "google-token", begins: &["ya29."], rule: Rule::Token { class: Class::Dashed, least: 40 } },
-    Pattern { kind: "google-secret", begins: &["GOCSPX-"], rule: Rule::Token { class: Class::Dashed, least: 20 } },
-    Pattern {
-        kind: "api-token",
-        begins: &[
+    pattern("anthropic-key", &["sk-ant-"], Token(Dashed, 20)),
+    pattern("api-key", &["sk-"], RandomToken(Dashed, 32)),
+    pattern("github-token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Token(Word, 30)),
+    pattern("github-token", &["github_pat_"], Token(Word, 22)),
+    pattern("aws-key-id", &["AKIA", "ASIA"], Exactly(Capital, 16)),
+    pattern("google-key", &["AIza"], Token(Dashed, 35)),
+    pattern("slack-token", &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xapp-"], Token(Dashed, 16)),
+    pattern("gitlab-token", &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"], Token(Dotted, 20)),
+    pattern("google-token", &["ya29."], Token(Dashed, 40)),
+    pattern("google-secret", &["GOCSPX-"], Token(Dashed, 20)),
+    pattern(
+        "api-token",
+        &[
             "dop_v1_",
             "dckr_pat_",
             "lin_api_",
@@ -88,48 +75,24 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "PMAK-",
             "ATATT3",
         ],
-        rule: Rule::RandomToken { class: Class::Dashed, least: 24 },
-    },
-    Pattern {
-        kind: "age-key",
-        begins: &["AGE-SECRET-KEY-1"],
-        rule: Rule::Token { class: Class::Alphanumeric, least: 40 },
-    },
-    Pattern { kind: "web-token", begins: &["eyJ"], rule: Rule::WebToken },
-    Pattern { kind: "private-key", begins: &["-----BEGIN "], rule: Rule::PrivateKey },
-    Pattern {
-        kind: "authorization",
-        begins: &["Authorization", "authorization", "AUTHORIZATION"],
-        rule: Rule::Authorization,
-    },
-    Pattern { kind: "url-credentials", begins: &["://"], rule: Rule::Credentials },
-    Pattern {
-        kind: "stripe-key",
-        begins: &["sk_live_", "sk_test_", "rk_live_", "rk_test_"],
-        rule: Rule::Token { class: Class::Alphanumeric, least: 16 },
-    },
-    Pattern { kind: "stripe-key", begins: &["whsec_"], rule: Rule::Token { class: Class::Base64, least: 24 } },
-    Pattern { kind: "npm-token", begins: &["npm_"], rule: Rule::Exactly { class: Class::Alphanumeric, length: 36 } },
-    Pattern { kind: "pypi-token", begins: &["pypi-AgE"], rule: Rule::Token { class: Class::Dashed, least: 32 } },
-    Pattern {
-        kind: "hugging-face-token",
-        begins: &["hf_"],
-        rule: Rule::RandomToken { class: Class::Alphanumeric, least: 30 },
-    },
-    Pattern { kind: "sendgrid-key", begins: &["SG."], rule: Rule::RandomToken { class: Class::Dotted, least: 60 } },
-    Pattern {
-        kind: "azure-key",
-        begins: &["AccountKey", "SharedAccessKey", "SharedAccessSignature", "?sig", "&sig"],
-        rule: Rule::Named { class: Class::Query, least: 20 },
-    },
-    Pattern {
-        kind: "api-key",
-        begins: &["api-key", "Api-Key", "API-Key", "API-KEY"],
-        rule: Rule::Named { class: Class::Query, least: 8 },
-    },
-    Pattern {
-        kind: "token",
-        begins: &[
+        RandomToken(Dashed, 24),
+    ),
+    pattern("age-key", &["AGE-SECRET-KEY-1"], Token(Alphanumeric, 40)),
+    pattern("web-token", &["eyJ"], WebToken),
+    pattern("private-key", &["-----BEGIN "], PrivateKey),
+    pattern("authorization", &["Authorization", "authorization", "AUTHORIZATION"], Authorization),
+    pattern("url-credentials", &["://"], Credentials),
+    pattern("stripe-key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], Token(Alphanumeric, 16)),
+    pattern("stripe-key", &["whsec_"], Token(Base64, 24)),
+    pattern("npm-token", &["npm_"], Exactly(Alphanumeric, 36)),
+    pattern("pypi-token", &["pypi-AgE"], Token(Dashed, 32)),
+    pattern("hugging-face-token", &["hf_"], RandomToken(Alphanumeric, 30)),
+    pattern("sendgrid-key", &["SG."], RandomToken(Dotted, 60)),
+    pattern("azure-key", &["AccountKey", "SharedAccessKey", "SharedAccessSignature", "?sig", "&sig"], Named(Query, 20)),
+    pattern("api-key", &["api-key", "Api-Key", "API-Key", "API-KEY"], Named(Query, 8)),
+    pattern(
+        "token",
+        &[
             "access_token",
             "refresh_token",
             "id_token",
@@ -140,14 +103,14 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "X-Amz-Signature",
             "X-Amz-Security-Token",
         ],
-        rule: Rule::Named { class: Class::Query, least: 8 },
-    },
-    Pattern {
-        kind: "password",
-        begins: &["password", "Password", "PASSWORD", "passwd"],
-        rule: Rule::Named { class: Class::Password, least: 6 },
-    },
+        Named(Query, 8),
+    ),
+    pattern("password", &["password", "Password", "PASSWORD", "passwd"], Named(Password, 6)),
 ];
+
+const fn pattern(kind: &'static str, begins: &'static [&'static str], rule: Rule) -> Pattern {
+    Pattern { kind, begins, rule }
+}
 
 /// The longest header of a web token that is recognised.
 const MAX_HEADER: usize = 1024;
@@ -163,8 +126,8 @@ impl Rule {
     pub(super) fn judge(self, data: &[u8], begin: usize, before: [u8; 2], more: More) -> Judged {
         let mut rest = Reader { data, at: begin, more };
         let judged = match self {
-            Self::Token { class, least } => rest.token(class, least).map(|()| (0, Swallow::Class(class))),
-            Self::RandomToken { class, least } => {
+            Self::Token(class, least) => rest.token(class, least).map(|()| (0, Swallow::Class(class))),
+            Self::RandomToken(class, least) => {
                 let random = |reader: &Reader<'_>| {
                     if looks_random(&reader.data[begin..reader.at]) { Ok(()) } else { Err(No::Not) }
                 };
@@ -174,7 +137,7 @@ impl Rule {
                     .and_then(|()| random(&rest))
                     .map(|()| (0, Swallow::Class(class)))
             }
-            Self::Exactly { class, length } => outside_word(before)
+            Self::Exactly(class, length) => outside_word(before)
                 .and_then(|()| rest.token(class, length))
                 .and_then(|()| rest.end_of_word())
                 .map(|()| (0, Swallow::Nothing)),
@@ -184,7 +147,7 @@ impl Rule {
             Self::PrivateKey => rest.private_key().map(|()| (0, Swallow::key())),
             Self::Authorization => rest.authorization().map(|from| (from, Swallow::Class(Class::Credential))),
             Self::Credentials => rest.credentials().map(|()| (begin, Swallow::Nothing)),
-            Self::Named { class, least } => rest.named(class, least).map(|from| (from, Swallow::Class(class))),
+            Self::Named(class, least) => rest.named(class, least).map(|from| (from, Swallow::Class(class))),
         };
         match judged {
             Ok((from, then)) => Judged::Secret { from, to: rest.at, then },
