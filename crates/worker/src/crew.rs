@@ -49,7 +49,7 @@ impl Job<'_> {
             tell: Arc::new(move |event| {
                 line(&event).into_iter().for_each(|line| _ = told.send(line));
             }),
-            person: Some(ask_over(self.worker.client.clone(), self.task().id)),
+            person: Some(ask_over(self.worker.options.client.clone(), self.task().id)),
             loops: false,
             push: Some(push),
         };
@@ -198,7 +198,7 @@ impl Job<'_> {
             request: Some(format!("{}{plan}{promise}", task.task)),
             workspace: Some(place.root.clone()),
             max_cost: task.max_cost_usd.min(caps.loop_cost),
-            models: [self.worker.settings.model.clone(), None],
+            models: [self.worker.options.settings.model.clone(), None],
             max_rounds: Some(task.ralph_max_iterations.clamp(1, 200)),
             approve: Approve::Ask,
             settings: Layer::default(),
@@ -263,7 +263,7 @@ impl Job<'_> {
             cost_usd: None,
             message,
         };
-        if let Err(error) = self.worker.client.progress(task, &report).await {
+        if let Err(error) = self.worker.options.client.progress(task, &report).await {
             tracing::warn!(%error, %task, "progress could not be reported");
         }
     }

@@ -77,7 +77,7 @@ impl Job<'_> {
             }
         };
         if self.complete(&completion, branch.as_deref()).await && !is_kept {
-            place::clear(&self.worker.host, task).await;
+            place::clear(&self.worker.options.host, task).await;
         }
     }
 
@@ -120,7 +120,7 @@ impl Job<'_> {
     async fn complete(&self, completion: &Completion, branch: Option<&str>) -> bool {
         let task = self.task().id;
         for _ in 0..MAX_REPORTS {
-            match self.worker.client.complete(task, completion).await {
+            match self.worker.options.client.complete(task, completion).await {
                 Ok(done) => {
                     let message = done.failure_reason.clone().unwrap_or_else(|| match done.verified {
                         true => "verified".to_owned(),
@@ -168,7 +168,7 @@ impl Job<'_> {
 
     async fn release(&self) {
         let task = self.task().id;
-        match self.worker.client.release(task, self.lease.epoch.0).await {
+        match self.worker.options.client.release(task, self.lease.epoch.0).await {
             Ok(_) => self.worker.tell(WorkerEvent::Released { task }),
             Err(error) if error.is_stale_lease() => self.worker.tell(WorkerEvent::Lost { task }),
             Err(error) => {

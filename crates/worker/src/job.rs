@@ -80,12 +80,12 @@ impl<'a> Job<'a> {
         let (interrupt, context_full, iteration) =
             (watch::Sender::new(None), watch::Sender::new(0), watch::Sender::new(0));
         let lease = TaskLease { task: work.task.id, epoch: Epoch(work.lease.epoch) };
-        let folder = worker.host.dirs.state.join("tasks").join(work.task.id.to_string());
-        let mut host = worker.host.clone();
+        let folder = worker.options.host.dirs.state.join("tasks").join(work.task.id.to_string());
+        let mut host = worker.options.host.clone();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let variables = vec![
             ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
-            ("RALPH_SERVER".to_owned(), worker.client.server().to_owned()),
+            ("RALPH_SERVER".to_owned(), worker.options.client.server().to_owned()),
             ("RALPH_TOKEN".to_owned(), work.token.clone()),
             ("RALPH_STATE_DIR".to_owned(), text(&folder)),
         ];
@@ -97,7 +97,7 @@ impl<'a> Job<'a> {
             signals: AgentSignals { claimed: None, context_full: Some(context_full.subscribe()) },
         };
         Self {
-            store: worker.client.store(Some(lease), STORE_TIMEOUT),
+            store: worker.options.client.store(Some(lease), STORE_TIMEOUT),
             lease,
             host,
             checkpoints: Checkpoints::new(folder.clone()),
@@ -119,14 +119,14 @@ impl<'a> Job<'a> {
         let (task, epoch) = (self.task().id, self.lease.epoch.0);
         self.worker.tell(WorkerEvent::Claimed { task, epoch });
         let keeper = Keeper::new(
-            (self.worker.client.clone(), self.worker.lease_seconds),
+            (self.worker.options.client.clone(), self.worker.options.lease_seconds),
             &self.work,
             self.checkpoints.clone(),
             self.interrupt.clone(),
             self.context_full.clone(),
             self.iteration.subscribe(),
         );
-        let (stop, interrupt) = (self.worker.stop.clone(), self.interrupt.clone());
+        let (stop, interrupt) = (self.worker.options.stop.clone(), self.interrupt.clone());
         let stopping = async move {
             stop.cancelled().await;
             interrupt.send_if_modified(|known| known.is_none() && known.replace(Interruption::Stopping).is_none());
@@ -296,7 +296,7 @@ impl<'a> Job<'a> {
         Home::make_private(&folder)?;
         self.checkpoints.clear(task).map_err(Error::file(&folder))?;
         self.claims.clear(task).map_err(Error::file(&folder))?;
-        Ok(self.worker.client.clear_checkpoint(task, Some(self.lease.epoch.0)).await.map(drop)?)
+        Ok(self.worker.options.client.clear_checkpoint(task, Some(self.lease.epoch.0)).await.map(drop)?)
     }
 
     /// Makes the files of the task and its configuration. Starts nothing.
@@ -352,7 +352,7 @@ impl<'a> Job<'a> {
     pub(crate) async fn source(&self) -> Result<Source, Error> {
         let task = self.task();
         let tasks: Vec<TaskId> = [task.id].into_iter().chain(task.depends_on.iter().copied()).collect();
-        match (&task.repo, &self.worker.workspace) {
+        match (&task.repo, &self.worker.options.workspace) {
             (Some(address), _) => Source::of_address(&self.host, &self.worker.git, address, &tasks).await,
             (None, Some(workspace)) => Source::of_workspace(&self.host, &self.worker.git, workspace).await,
             (None, None) => Err(Error::Task("the task has no repository and the worker no workspace".to_owned())),
@@ -402,7 +402,7 @@ impl<'a> Job<'a> {
             // The files are the task's own already, and the work goes to its branch.
             isolation: Some(Isolation::InPlace),
             commit: Some(false),
-            ..self.worker.settings.clone()
+            ..self.worker.options.settings.clone()
         };
         self.host.for_agents.signals.claimed = Some(self.claimed(is_single, objective.clone(), tag));
         let request = RunRequest { settings, objective, workspace: Some(place.root.clone()), ..RunRequest::default() };
@@ -417,7 +417,7 @@ impl<'a> Job<'a> {
 
     /// What the user approved in the worker's own workspace is approved in the copy of it too, as long as it says the same.
     async fn approve_copy(&self, place: &Place) -> Result<(), Error> {
-        let Some(workspace) = self.worker.workspace.as_ref().filter(|_| self.task().repo.is_none()) else {
+        let Some(workspace) = self.worker.options.workspace.as_ref().filter(|_| self.task().repo.is_none()) else {
             return Ok(());
         };
         let file = RepositoryFile::read(&place.root).map_err(ralph_host::Error::from)?;
@@ -425,7 +425,7 @@ impl<'a> Job<'a> {
         if let (Some(original), Some(copy)) = (about(workspace), about(&place.root)) {
             let store = self.host.store().await?;
             if original.is_approved(&store).await.map_err(ralph_host::Error::from)? {
-                copy.approve(&store, (self.worker.now)()).await.map_err(ralph_host::Error::from)?;
+                copy.approve(&store, (self.worker.options.now)()).await.map_err(ralph_host::Error::from)?;
             }
         }
         Ok(())

@@ -54,13 +54,13 @@ impl<'a> Publisher<'a> {
     ) -> Self {
         Self {
             worker,
-            client: worker.client.clone(),
+            client: worker.options.client.clone(),
             task: work.task.clone(),
             lease,
             store,
             run,
             place,
-            folder: worker.host.home().loop_folder(run).root().to_owned(),
+            folder: worker.options.host.home().loop_folder(run).root().to_owned(),
             uploaded: HashSet::new(),
             is_warned: false,
         }
@@ -152,7 +152,7 @@ impl<'a> Publisher<'a> {
             attempt: None,
             sha256: Sha256::digest(&patch).iter().map(|byte| format!("{byte:02x}")).collect(),
             bytes: patch.len() as u64,
-            at: (self.worker.now)(),
+            at: (self.worker.options.now)(),
         };
         let entry = self.store.run(self.run).await?;
         let lease = ralph_store::Lease { run: self.run, epoch: entry.epoch };

@@ -49,77 +49,41 @@ pub struct WorkerOptions {
 }
 
 pub struct Worker {
-    pub(crate) host: Host,
-    pub(crate) client: Client,
+    pub(crate) options: WorkerOptions,
     pub(crate) git: Git,
-    pub(crate) workspace: Option<PathBuf>,
-    pub(crate) settings: Layer,
-    pub(crate) lease_seconds: u32,
-    pub(crate) stop: CancellationToken,
-    pub(crate) now: fn() -> Timestamp,
     /// Finds secrets in the work; none where they may be pushed.
     pub(crate) redactor: Option<Arc<Redactor>>,
-    name: String,
-    concurrency: u32,
-    drain: bool,
-    report: Arc<dyn Fn(WorkerEvent)>,
     working: Cell<u32>,
 }
 
 impl Worker {
     /// Looks whether this machine can work on tasks at all: a worker without its agent would fail every task.
-    pub async fn new(options: WorkerOptions) -> Result<Self, Error> {
-        let WorkerOptions {
-            host,
-            client,
-            name,
-            concurrency,
-            workspace,
-            settings,
-            drain,
-            allow_secrets,
-            lease_seconds,
-            now,
-            report,
-            stop,
-        } = options;
-        let git = Git::new(&host)?;
-        let workspace = workspace.map(|folder| ralph_host::workspace(Some(&folder), &host.current)).transpose()?;
-        if let Some(workspace) = &workspace {
-            Source::of_workspace(&host, &git, workspace).await?;
+    pub async fn new(mut options: WorkerOptions) -> Result<Self, Error> {
+        options.lease_seconds = options.lease_seconds.clamp(5, 600);
+        options.concurrency = options.concurrency.max(1);
+        let host = &options.host;
+        let git = Git::new(host)?;
+        if let Some(folder) = &options.workspace {
+            let workspace = ralph_host::workspace(Some(folder), &host.current)?;
+            Source::of_workspace(host, &git, &workspace).await?;
+            options.workspace = Some(workspace);
         }
+        let host = &options.host;
         let empty = host.dirs.state.join("tasks");
         Home::make_private(&empty)?;
-        let trial = Layer {
+        let settings = Layer {
             max_iterations: Some(1),
             max_cost_usd: Some(Dollars(Money::from_micros(1_000_000))),
-            ..settings.clone()
+            ..options.settings.clone()
         };
         let request =
-            RunRequest { settings: trial, objective: "-".to_owned(), workspace: Some(empty), ..RunRequest::default() };
+            RunRequest { settings, objective: "-".to_owned(), workspace: Some(empty), ..RunRequest::default() };
         let prepared = host.prepare(request, Asking::Nobody).await?;
         for message in prepared.warnings {
-            report(WorkerEvent::Warning { task: None, message });
+            (options.report)(WorkerEvent::Warning { task: None, message });
         }
-        let working = Cell::new(0);
-        let (lease_seconds, concurrency) = (lease_seconds.clamp(5, 600), concurrency.max(1));
-        let redactor = (!allow_secrets).then(|| host.redactor());
-        Ok(Self {
-            now,
-            redactor,
-            host,
-            client,
-            git,
-            workspace,
-            settings,
-            lease_seconds,
-            stop,
-            name,
-            concurrency,
-            drain,
-            report,
-            working,
-        })
+        let redactor = (!options.allow_secrets).then(|| host.redactor());
+        Ok(Self { options, git, redactor, working: Cell::new(0) })
     }
 
     /// Works until it is stopped, or until nothing is left to claim where that was asked for. A server that is away is waited for.
@@ -131,19 +95,19 @@ impl Worker {
             self.tell(WorkerEvent::Stopping);
             return Ok(());
         }
-        self.tell(WorkerEvent::Started { name: self.name.clone(), concurrency: self.concurrency });
-        if self.drain && self.workspace.is_none() {
+        self.tell(WorkerEvent::Started { name: self.options.name.clone(), concurrency: self.options.concurrency });
+        if self.options.drain && self.options.workspace.is_none() {
             let message =
                 "tasks without a repository are left to others: --workspace DIR works on them, too".to_owned();
             self.tell(WorkerEvent::Warning { task: None, message });
         }
         let stopping = async {
-            self.stop.cancelled().await;
+            self.options.stop.cancelled().await;
             self.tell(WorkerEvent::Stopping);
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            _ = join_all((0..self.concurrency).map(|_| self.slot())) => {}
+            _ = join_all((0..self.options.concurrency).map(|_| self.slot())) => {}
             () = stopping => {}
         }
         Ok(())
@@ -155,8 +119,8 @@ impl Worker {
         loop {
             let registered = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => return Ok(false),
-                registered = self.client.register(&self.name) => registered,
+                () = self.options.stop.cancelled() => return Ok(false),
+                registered = self.options.client.register(&self.options.name) => registered,
             };
             match registered {
                 Ok(_) => return Ok(true),
@@ -176,24 +140,24 @@ impl Worker {
     /// Works on one task after the other.
     async fn slot(&self) {
         let mut types = vec![TaskType::Ralph, TaskType::Single];
-        if self.host.has_models(self.settings.model.as_deref()) {
+        if self.options.host.has_models(self.options.settings.model.as_deref()) {
             types.push(TaskType::Crew);
         }
-        let wait_seconds = if self.drain { 0 } else { WAIT_SECONDS };
+        let wait_seconds = if self.options.drain { 0 } else { WAIT_SECONDS };
         let poll = Poll {
             types: Some(types),
-            without_repo: self.workspace.is_some(),
+            without_repo: self.options.workspace.is_some(),
             wait_seconds,
-            lease_seconds: self.lease_seconds,
-            ..Poll::new(self.name.clone())
+            lease_seconds: self.options.lease_seconds,
+            ..Poll::new(self.options.name.clone())
         };
         let mut is_warned = false;
-        while !self.stop.is_cancelled() {
+        while !self.options.stop.is_cancelled() {
             let claimed = tokio::select! {
                 biased;
                 // The server takes a task back when its answer is not read.
-                () = self.stop.cancelled() => return,
-                claimed = self.client.poll(&poll) => claimed,
+                () = self.options.stop.cancelled() => return,
+                claimed = self.options.client.poll(&poll) => claimed,
             };
             match claimed {
                 Ok(Some(work)) => {
@@ -203,8 +167,8 @@ impl Worker {
                     self.working.set(self.working.get() - 1);
                 }
                 // What is worked on here may make more claimable.
-                Ok(None) if self.drain && self.working.get() == 0 => return,
-                Ok(None) if self.drain => self.pause(DRAIN_INTERVAL).await,
+                Ok(None) if self.options.drain && self.working.get() == 0 => return,
+                Ok(None) if self.options.drain => self.pause(DRAIN_INTERVAL).await,
                 Ok(None) => is_warned = false,
                 Err(error) => {
                     if !std::mem::replace(&mut is_warned, true) {
@@ -219,11 +183,11 @@ impl Worker {
     async fn pause(&self, time: Duration) {
         tokio::select! {
             () = tokio::time::sleep(time) => {}
-            () = self.stop.cancelled() => {}
+            () = self.options.stop.cancelled() => {}
         }
     }
 
     pub(crate) fn tell(&self, event: WorkerEvent) {
-        (self.report)(event);
+        (self.options.report)(event);
     }
 }
