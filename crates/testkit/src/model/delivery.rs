@@ -9,8 +9,11 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 use super::Ending;
-use super::plan::short_of_all;
+use super::plan::{Content, short_of_all};
 use super::server::Record;
+
+/// The Gemini CLI knows an error in a stream only by reading it apart from what came before.
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct Delivery {
     frames: VecDeque<Bytes>,
@@ -56,60 +59,56 @@ pub(super) enum Closed {
     ByClient,
 }
 
+/// What happens to the body on its way.
+pub(super) enum Damage {
+    None,
+    /// A wait before the last piece, so that the client has read all the others and gets it by itself.
+    Pause,
+    /// A wait before each piece.
+    Slow(Duration),
+    /// The end of the connection after so many pieces; within one that was told its length, in its middle.
+    Cut(usize),
+    /// The end in good order after so many pieces; one that was told its length is sent whole.
+    Truncate(usize),
+    /// Silence after so many bytes.
+    Silence(usize),
+}
+
 impl Delivery {
-    /// One piece, whose length is told first.
-    pub(super) fn whole(body: impl Into<Bytes>, record: Record) -> Self {
-        let body = body.into();
-        let length = Some(body.len() as u64);
-        // No piece of an empty body is asked for, so there is none left to send.
-        let frames = Some(body).filter(|body| !body.is_empty()).into_iter().collect();
-        Self { frames, length, delay: Delay::Never, waiting: None, end: End::Proper, record }
-    }
-
-    /// Pieces whose number only the end tells.
-    pub(super) fn streamed(frames: Vec<String>, record: Record) -> Self {
-        let frames = frames.into_iter().map(Bytes::from).collect();
-        Self { frames, length: None, delay: Delay::Never, waiting: None, end: End::Proper, record }
-    }
-
-    /// Waits before each piece.
-    pub(super) fn slowed(mut self, delay: Duration) -> Self {
-        self.delay = Delay::Always(delay);
-        self
-    }
-
-    /// Waits before the last piece, so that the client has read all the others and gets it by itself.
-    pub(super) fn pausing(mut self, delay: Duration) -> Self {
-        self.delay = Delay::AtLast(delay);
-        self
-    }
-
-    /// Ends after so many pieces; one that was told its length ends in its middle.
-    pub(super) fn cut(mut self, after: usize) -> Self {
-        if self.length.is_some() {
-            let half = self.frames.iter().map(Bytes::len).sum::<usize>() / 2;
-            self.keep_bytes(half);
-        } else {
-            self.frames.truncate(short_of_all(after, self.frames.len()));
+    pub(super) fn new(content: Content, damage: Damage, record: Record) -> Self {
+        let (frames, length): (VecDeque<Bytes>, _) = match content {
+            // Its length is told first. No piece of an empty body is asked for, so there is none left to send.
+            Content::Whole(text) => {
+                let length = Some(text.len() as u64);
+                (Some(Bytes::from(text)).filter(|body| !body.is_empty()).into_iter().collect(), length)
+            }
+            // Only the end tells how many there are.
+            Content::Streamed(events) => (events.into_iter().map(Bytes::from).collect(), None),
+        };
+        let (pieces, is_whole) = (frames.len(), length.is_some());
+        let mut delivery = Self { frames, length, delay: Delay::Never, waiting: None, end: End::Proper, record };
+        match damage {
+            Damage::None => {}
+            Damage::Pause => delivery.delay = Delay::AtLast(PAUSE),
+            Damage::Slow(delay) => delivery.delay = Delay::Always(delay),
+            Damage::Cut(after) => {
+                match is_whole {
+                    true => delivery.keep_bytes(delivery.frames.iter().map(Bytes::len).sum::<usize>() / 2),
+                    false => delivery.frames.truncate(short_of_all(after, pieces)),
+                }
+                delivery.end = End::Cut(Flush::Due);
+            }
+            Damage::Truncate(_) if is_whole => {}
+            Damage::Truncate(after) => {
+                delivery.frames.truncate(short_of_all(after, pieces));
+                delivery.end = End::Short;
+            }
+            Damage::Silence(after) => {
+                delivery.keep_bytes(after);
+                delivery.end = End::Silence;
+            }
         }
-        self.end = End::Cut(Flush::Due);
-        self
-    }
-
-    /// Ends in good order after so many pieces; one that was told its length is sent whole.
-    pub(super) fn truncated(mut self, after: usize) -> Self {
-        if self.length.is_none() {
-            self.frames.truncate(short_of_all(after, self.frames.len()));
-            self.end = End::Short;
-        }
-        self
-    }
-
-    /// Falls silent after so many bytes.
-    pub(super) fn silenced(mut self, after: usize) -> Self {
-        self.keep_bytes(after);
-        self.end = End::Silence;
-        self
+        delivery
     }
 
     fn keep_bytes(&mut self, mut left: usize) {

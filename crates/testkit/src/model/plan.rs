@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::asked::{Asked, Form};
-use super::delivery::Delivery;
+use super::delivery::{Damage, Delivery};
 use super::refusal::{About, Refusal};
 use super::route::Route;
 use super::script::numbered;
@@ -25,9 +25,6 @@ const JSON: &str = "application/json";
 /// Headers that carry a key or a token.
 const KEYS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
 const EVENTS: &str = "text/event-stream";
-
-/// The Gemini CLI knows an error in a stream only by reading it apart from what came before.
-const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Planner {
@@ -53,20 +50,9 @@ pub(super) struct Prepared {
     damage: Damage,
 }
 
-enum Content {
+pub(super) enum Content {
     Whole(String),
     Streamed(Vec<String>),
-}
-
-/// What happens to the body on its way.
-enum Damage {
-    None,
-    /// A wait before the last event.
-    Pause,
-    Slow(Duration),
-    Cut(usize),
-    Truncate(usize),
-    Silence(usize),
 }
 
 impl Planner {
@@ -198,18 +184,11 @@ fn plain(logged: &mut Logged, kind: SideKind, body: &Value) -> Plan {
 impl Prepared {
     /// The response, which says in the log how far it gets.
     pub(super) fn with(self, record: Record) -> Response<Delivery> {
-        let (delivery, kind) = match self.content {
-            Content::Whole(text) => (Delivery::whole(text, record), JSON),
-            Content::Streamed(events) => (Delivery::streamed(events, record), EVENTS),
+        let kind = match self.content {
+            Content::Whole(_) => JSON,
+            Content::Streamed(_) => EVENTS,
         };
-        let delivery = match self.damage {
-            Damage::None => delivery,
-            Damage::Pause => delivery.pausing(PAUSE),
-            Damage::Slow(delay) => delivery.slowed(delay),
-            Damage::Cut(after) => delivery.cut(after),
-            Damage::Truncate(after) => delivery.truncated(after),
-            Damage::Silence(after) => delivery.silenced(after),
-        };
+        let delivery = Delivery::new(self.content, self.damage, record);
         let mut response = Response::new(delivery);
         match (status_code(self.status), headers(&self.headers)) {
             (Ok(status), Ok(headers)) => {
