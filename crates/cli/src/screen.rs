@@ -46,6 +46,11 @@ impl<'a> Screen<'a> {
         writeln!(self.out, "{}", escaped(&format!("{value:#}")))
     }
 
+    /// Prints a result: the value for programs, or the text for people.
+    pub(crate) fn answer(&mut self, as_json: bool, value: &serde_json::Value, text: &str) -> io::Result<()> {
+        if as_json { self.json(value) } else { self.result(text) }
+    }
+
     /// Prints something besides the result.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
         lines(text, (self.looks)().1).iter().try_for_each(|line| writeln!(self.err, "{line}"))

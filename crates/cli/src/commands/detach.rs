@@ -60,14 +60,11 @@ pub(crate) async fn run(
         let recent = store.runs(&Filter { limit: Some(50), ..Filter::default() }).await?;
         if let Some(entry) = recent.iter().find(|entry| is_it(entry)) {
             let (id, short, log) = (entry.id, entry.id.short(), path.display().to_string());
-            if as_json {
-                screen.json(&json!({ "loopId": id, "pid": pid, "log": log }))?;
-            } else {
-                screen.result(&format!(
-                    "loop {short} runs in the background (process {pid})\n  to watch it: ralph attach {short}\n  \
-                     to stop it: ralph stop {short}\n  its output: {log}"
-                ))?;
-            }
+            let text = format!(
+                "loop {short} runs in the background (process {pid})\n  to watch it: ralph attach {short}\n  \
+                 to stop it: ralph stop {short}\n  its output: {log}"
+            );
+            screen.answer(as_json, &json!({ "loopId": id, "pid": pid, "log": log }), &text)?;
             store.close().await?;
             return Ok(0);
         }

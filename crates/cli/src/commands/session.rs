@@ -53,14 +53,11 @@ async fn fresh(args: &SessionStartArgs, around: &Host, screen: &mut Screen<'_>) 
         "max_iterations": decided.max_iterations,
         "max_cost_usd": decided.max_cost.to_json_number(),
     });
-    if args.json {
-        screen.json(&arguments)?;
-    } else {
-        screen.result(&format!(
-            "Call the tool `ralph_loop` of the MCP server `ralph` once, with exactly these arguments, and report its verdict. Do \
-             not do the work yourself.\n\n{arguments:#}"
-        ))?;
-    }
+    let text = format!(
+        "Call the tool `ralph_loop` of the MCP server `ralph` once, with exactly these arguments, and report its verdict. Do \
+         not do the work yourself.\n\n{arguments:#}"
+    );
+    screen.answer(args.json, &arguments, &text)?;
     Ok(exit_code::COMPLETED)
 }
 
@@ -188,11 +185,7 @@ async fn status(given: Option<&Path>, json: bool, around: &Host, screen: &mut Sc
     let folder = ralph_host::workspace(given, &around.current)?;
     let Some((record, store)) = find(&folder, around).await? else {
         let text = format!("no loop lives in a session in {}", folder.display());
-        if json {
-            screen.json(&json!({ "active": false, "workspace": folder }))?;
-        } else {
-            screen.result(&text)?;
-        }
+        screen.answer(json, &json!({ "active": false, "workspace": folder }), &text)?;
         return Ok(0);
     };
     let run = view(&store, record.loop_id).await?;
@@ -231,12 +224,8 @@ async fn cancel(given: Option<&Path>, json: bool, around: &Host, screen: &mut Sc
     };
     if is_at_work(&record, around) {
         store.request_stop(record.loop_id, StopMode::Now, now()).await?;
-        let short = record.loop_id.short();
-        if json {
-            screen.json(&json!({ "loopId": record.loop_id, "requested": "now" }))?;
-        } else {
-            screen.result(&format!("loop {short} is being checked, and was asked to stop now"))?;
-        }
+        let text = format!("loop {} is being checked, and was asked to stop now", record.loop_id.short());
+        screen.answer(json, &json!({ "loopId": record.loop_id, "requested": "now" }), &text)?;
         return Ok(0);
     }
     cancel_loop(record, around, store, json, screen).await

@@ -34,11 +34,8 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     }
     let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };
     store.request_stop(entry.id, how, now()).await?;
-    if args.json {
-        screen.json(&json!({ "loopId": entry.id, "requested": if args.now { "now" } else { "afterIteration" } }))?;
-    } else {
-        screen.result(&format!("loop {short} was asked to stop {when}"))?;
-    }
+    let requested = json!({ "loopId": entry.id, "requested": if args.now { "now" } else { "afterIteration" } });
+    screen.answer(args.json, &requested, &format!("loop {short} was asked to stop {when}"))?;
     store.close().await?;
     Ok(0)
 }

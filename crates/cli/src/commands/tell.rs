@@ -21,14 +21,12 @@ pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) 
     let short = entry.id.short();
     leave(&store, &entry, &args.text).await?;
     let is_running = entry.status == RunStatus::Running && !around.is_interrupted(&entry);
-    if args.json {
-        screen.json(&json!({ "loopId": entry.id, "told": true, "running": is_running }))?;
-    } else if is_running {
-        screen.result(&format!("loop {short} gets the message with its next prompt"))?;
-    } else {
+    let text = match is_running {
+        true => format!("loop {short} gets the message with its next prompt"),
         // One that a limit ended needs more of what it used up; `resume` says of what.
-        screen.result(&format!("loop {short} does not run; `ralph resume {short}` continues it with the message"))?;
-    }
+        false => format!("loop {short} does not run; `ralph resume {short}` continues it with the message"),
+    };
+    screen.answer(args.json, &json!({ "loopId": entry.id, "told": true, "running": is_running }), &text)?;
     store.close().await?;
     Ok(0)
 }

@@ -43,12 +43,8 @@ async fn create(name: &str, agent: bool, as_json: bool, around: &Host, screen: &
     let role = if agent { Role::Agent } else { Role::Admin };
     let token = Token { name: name.to_owned(), role, created_at: now() };
     board.add_token(&token, &secret.hash()).await?;
-    if as_json {
-        screen.json(&json!({ "name": token.name, "role": role_name(&token), "token": secret.reveal() }))?;
-    } else {
-        screen.result(secret.reveal())?;
-    }
-    Ok(())
+    let made = json!({ "name": token.name, "role": role_name(&token), "token": secret.reveal() });
+    Ok(screen.answer(as_json, &made, secret.reveal())?)
 }
 
 async fn list(as_json: bool, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<()> {

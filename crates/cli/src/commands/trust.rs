@@ -158,11 +158,8 @@ async fn revoke(start: &str, args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<
         several => bail!("{} approvals begin with `{start}`: type more of the hash", several.len()),
     };
     let places = store.revoke(&hash).await?;
-    if args.json {
-        screen.json(&json!({ "revoked": hash, "places": places }))?;
-    } else {
-        screen.result(&format!("revoked {} in {}", short(&hash), counted(places, "place", "places")))?;
-    }
+    let text = format!("revoked {} in {}", short(&hash), counted(places, "place", "places"));
+    screen.answer(args.json, &json!({ "revoked": hash, "places": places }), &text)?;
     Ok(exit_code::COMPLETED)
 }
 
