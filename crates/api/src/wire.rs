@@ -16,6 +16,17 @@ pub struct TaskPage {
     pub next: Option<TaskId>,
 }
 
+impl TaskPage {
+    /// The first `limit` of these tasks; one more shows that there is another page.
+    pub fn new(mut tasks: Vec<Task>, limit: u32) -> Self {
+        let size = usize::try_from(limit).unwrap_or(usize::MAX);
+        let is_last = tasks.len() <= size;
+        tasks.truncate(size);
+        let next = tasks.last().map(|task| task.id).filter(|_| !is_last);
+        Self { tasks, next }
+    }
+}
+
 /// A worker that makes itself known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

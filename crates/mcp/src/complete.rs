@@ -128,13 +128,6 @@ fn completion(arguments: &CompleteArguments) -> Completion {
     if !arguments.artifact_paths.is_empty() {
         output["artifactPaths"] = json!(arguments.artifact_paths);
     }
-    Completion {
-        epoch: None,
-        status: TaskStatus::Completed,
-        output: Some(output.to_string()),
-        failure_reason: None,
-        verified: false,
-        iterations: None,
-        cost_usd: None,
-    }
+    let output = Some(output.to_string());
+    Completion { epoch: None, output, ..Completion::new(0, TaskStatus::Completed) }
 }

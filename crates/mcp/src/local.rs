@@ -71,12 +71,7 @@ impl Tasks for Local {
         }
         // One more shows whether there is another page.
         let filter = TaskFilter { statuses: statuses.to_vec(), before, limit: limit + 1, ..TaskFilter::default() };
-        let mut tasks = self.board.tasks(&filter).await.map_err(refused)?;
-        let size = usize::try_from(limit).unwrap_or(usize::MAX);
-        let is_last = tasks.len() <= size;
-        tasks.truncate(size);
-        let next = tasks.last().map(|task| task.id).filter(|_| !is_last);
-        Ok(TaskPage { tasks, next })
+        Ok(TaskPage::new(self.board.tasks(&filter).await.map_err(refused)?, limit))
     }
 
     async fn get(&self, id: TaskId) -> Result<Task, Refused> {

@@ -256,13 +256,8 @@ impl Job<'_> {
         message.iter().for_each(|message| {
             self.worker.tell(WorkerEvent::Progress { task, message: message.clone() });
         });
-        let report = ProgressReport {
-            epoch: Some(self.lease.epoch.0),
-            run_id: Some(run),
-            iterations: None,
-            cost_usd: None,
-            message,
-        };
+        let epoch = Some(self.lease.epoch.0);
+        let report = ProgressReport { epoch, run_id: Some(run), message, ..ProgressReport::default() };
         if let Err(error) = self.worker.options.client.progress(task, &report).await {
             tracing::warn!(%error, %task, "progress could not be reported");
         }

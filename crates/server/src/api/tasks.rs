@@ -96,12 +96,9 @@ pub(crate) async fn list(call: Call) -> Answer {
         // One more shows whether there is another page.
         limit: limit + 1,
     };
-    let mut tasks = call.board().tasks(&filter).await?;
-    let size = usize::try_from(limit).unwrap_or(usize::MAX);
-    let next = if tasks.len() > size { tasks.get(size - 1).map(|task| task.id) } else { None };
-    tasks.truncate(size);
-    let mut response = json(StatusCode::OK, &TaskPage { tasks, next })?;
-    if let Some(next) = next {
+    let page = TaskPage::new(call.board().tasks(&filter).await?, limit);
+    let mut response = json(StatusCode::OK, &page)?;
+    if let Some(next) = page.next {
         link_next(response.headers_mut(), "/api/tasks", &call.query, &next.to_string());
     }
     Ok(response)
