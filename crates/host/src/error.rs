@@ -3,7 +3,6 @@
 use ralph_config::{skills, trust};
 use ralph_model::{ConfigError, exit_code};
 
-/// Why a run cannot be started or continued.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or a value is wrong.
@@ -40,9 +39,7 @@ impl Error {
             _ => exit_code::USAGE,
         }
     }
-}
 
-impl Error {
     /// The rule that was broken, where that is what is wrong.
     pub const fn rule(&self) -> Option<&ConfigError> {
         match self {

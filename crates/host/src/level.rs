@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_process::{Files, Level, NetworkLevel, ReadLevel, ReaperProgram, probe};
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 /// How long an answer counts. What changes meanwhile is not missed: a sandbox that does not work any more is an error.
 const LIFETIME: Duration = Duration::from_secs(600);
@@ -39,16 +39,11 @@ pub(crate) fn level(state: &Path, reaper: &ReaperProgram, bubblewrap: Option<&Pa
         _ => return level,
     };
     // The folder is the user's own and no process in a sandbox reaches it. Without the file the next one tries again.
-    let part = file.with_extension(std::process::id().to_string());
     let text = serde_json::to_string(&known).unwrap_or_default();
-    let kept = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&part)
-        .and_then(|mut new| new.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&part, &file));
+    let kept = NamedTempFile::new_in(state).and_then(|mut new| {
+        new.write_all(text.as_bytes())?;
+        new.persist(&file).map(drop).map_err(|error| error.error)
+    });
     if let Err(error) = kept {
         tracing::debug!(%error, "the sandbox that works here cannot be remembered");
     }
