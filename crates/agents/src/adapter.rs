@@ -25,7 +25,6 @@ pub(crate) trait Parser: Send {
     /// [`Transcript::overlong`].
     fn stdout(&mut self, line: &str, transcript: &mut Transcript);
 
-    /// A line of standard error.
     fn stderr(&mut self, line: &str, transcript: &mut Transcript);
 
     /// Looks at what the program writes beside its outputs. Called about four times a second, and once when it has ended.

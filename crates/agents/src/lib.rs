@@ -59,9 +59,6 @@ pub use session::{Offsets, SessionRecords, observe_turn};
 pub use trouble::{classify, reset_time};
 
 /// How an agent is called, as a line of shell, for people. Nothing is started.
-///
-/// # Errors
-/// When it cannot be called at all.
 pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
     // Some of them are given settings of the run's own.
     let folder = tempfile::tempdir()

@@ -17,7 +17,6 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// What every program calls it.
     pub(crate) const NAME: &'static str = "ralph";
 
     fn command(&self) -> String {

@@ -31,7 +31,6 @@ pub struct Program {
     pub keys: &'static [&'static str],
     /// Files of which one is there after a login, relative to the home folder or to the folder that a variable names.
     pub logins: &'static [(Option<&'static str>, &'static str)],
-    /// Variables that are its own.
     pub variables: &'static [&'static str],
     /// Beginnings of names of variables that are its own.
     pub families: &'static [&'static str],
@@ -92,7 +91,6 @@ impl Program {
     }
 
     /// The trouble with what a person can do about it.
-    #[must_use]
     pub fn advised(&self, trouble: Trouble) -> Trouble {
         let advice = match trouble.kind {
             TroubleKind::Authentication => Some(self.login),

@@ -75,7 +75,6 @@ impl Kind {
         KINDS.iter().copied()
     }
 
-    /// The well-known program that it is.
     pub const fn program(&self) -> Option<&'static Program> {
         match &self.program {
             Behind::Program(program) => Some(program),

@@ -77,7 +77,6 @@ pub fn route(spec: &AgentSpec, environment: &[(OsString, OsString)]) -> Route {
 }
 
 /// Whether the program's own settings name a key or a login, which no variable and no file of logins shows.
-#[must_use]
 pub fn has_key_in_settings(program: &Program, environment: &[(OsString, OsString)]) -> bool {
     let found = Found { environment };
     match program.name {
@@ -213,7 +212,6 @@ const KNOWN: [(&[&str], &[&str], &str); 3] = [
 ];
 
 /// The variables that say where the service of this key is: who is given the key must not send it elsewhere.
-#[must_use]
 pub fn addresses_of_key(key: &str) -> &'static [&'static str] {
     KNOWN.iter().find(|(keys, ..)| keys.contains(&key)).map_or(&[], |(_, addresses, _)| *addresses)
 }

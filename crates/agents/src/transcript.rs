@@ -264,7 +264,6 @@ impl Transcript {
         }
     }
 
-    /// The program said how it ended.
     pub(crate) fn terminal(&mut self, terminal: Terminal) {
         self.health.terminal = Some(terminal);
     }

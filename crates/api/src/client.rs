@@ -21,7 +21,6 @@ use crate::wire::{
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The waits between the tries of a call that may be repeated.
 const RETRY_DELAYS: [u64; 4] = [100, 250, 600, 1500];
-/// The largest answer that is read at once.
 const MAX_ANSWER: usize = 80 * 1024 * 1024;
 
 /// Whether a call that got no answer may be sent again.
@@ -122,7 +121,6 @@ impl Client {
         self.post(&format!("/api/leases/{task}/heartbeat"), heartbeat, Repeat::Yes, CALL_TIMEOUT).await
     }
 
-    /// Reports how far the work is.
     pub async fn progress(&self, task: TaskId, report: &ProgressReport) -> Result<Task> {
         self.post(&format!("/api/tasks/{task}/progress"), report, Repeat::Yes, CALL_TIMEOUT).await
     }
@@ -143,7 +141,6 @@ impl Client {
         self.answer(Method::POST, &path, &[], body, Repeat::Yes, CALL_TIMEOUT).await.map(drop)
     }
 
-    /// The newest checkpoint of a task, if there is one.
     pub async fn checkpoint(&self, task: TaskId) -> Result<Option<Checkpoint>> {
         self.task(task).await.map(|task| task.ralph_last_checkpoint)
     }

@@ -29,19 +29,16 @@ impl Cron {
         Ok(Self { pattern, zone })
     }
 
-    /// The first time after one.
     pub fn after(&self, at: Timestamp) -> Option<Timestamp> {
         self.upcoming(at, 1).first().map(|next| Timestamp(next.timestamp().as_millisecond()))
     }
 
-    /// The next times after one.
     pub fn upcoming(&self, at: Timestamp, count: usize) -> Vec<Zoned> {
         let Ok(moment) = Moment::from_millisecond(at.0) else { return Vec::new() };
         self.pattern.iter_after(moment.to_zoned(self.zone.clone())).take(count).collect()
     }
 }
 
-/// The longest expression.
 const MAX_CRON: usize = 200;
 
 impl ScheduleRequest {

@@ -4,7 +4,6 @@ use crate::problem::Problem;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call on a server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

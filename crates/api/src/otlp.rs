@@ -19,7 +19,6 @@ const QUEUE: usize = 256;
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The wait before spans are sent again to a collector that is busy.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
-/// The largest answer that is read.
 const MAX_ANSWER: usize = 64 * 1024;
 /// A span that is part of no other process's work.
 const INTERNAL: u8 = 1;

@@ -42,7 +42,6 @@ impl Signals {
         Ok(Self { interrupt, terminate, hang_up: signal(SignalKind::hangup())? })
     }
 
-    /// Waits for the next one.
     pub(crate) async fn next(&mut self) -> StopBy {
         tokio::select! {
             _ = self.interrupt.recv() => StopBy::Keyboard,
@@ -52,7 +51,6 @@ impl Signals {
     }
 }
 
-/// An environment variable that holds text.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

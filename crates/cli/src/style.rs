@@ -20,7 +20,6 @@ pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const TITLE: Style = Style::new().add_modifier(Modifier::BOLD);
 /// What passes, works or is verified.
 pub(crate) const GOOD: Style = Style::new().fg(Color::Green);
-/// What fails.
 pub(crate) const BAD: Style = Style::new().fg(Color::Red);
 /// What a person should look at.
 pub(crate) const WARN: Style = Style::new().fg(Color::Yellow);
@@ -144,7 +143,6 @@ pub(crate) fn flat(text: &str) -> String {
     sanitize(&kept.collect::<String>()).into_owned()
 }
 
-/// How many columns the text takes.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }

@@ -167,7 +167,6 @@ impl Chooser<'_> {
         Ok(ready_made(name))
     }
 
-    /// The agent when none is named.
     fn usual(&mut self, installed: &[String]) -> Result<AgentSpec, ConfigError> {
         let Some(name) = installed.first() else { return Err(self.none_named()) };
         self.sources.push(Source { key: Key::Agent, origin: Origin::Default });
@@ -221,9 +220,6 @@ pub fn instead(
 }
 
 /// Agents by their names, as a loop that is continued is given them.
-///
-/// # Errors
-/// When one is not known.
 pub fn named(user: &Layer, names: &[String]) -> Result<Vec<AgentSpec>, ConfigError> {
     let nobody = Layer::default();
     let mut chooser = Chooser::new(Layers { caller: &nobody, repository: None, user });
@@ -331,7 +327,6 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
 }
 
 /// The model that an agent takes when none is named, where that has no price in the list.
-#[must_use]
 pub fn unpriced_default(agent: &AgentSpec, prices: &PriceList) -> Option<&'static str> {
     let is_its_own_choice = agent.model.is_none() && !agent.unmetered && !agent.user_settings;
     let program = Program::of(agent).filter(|_| is_its_own_choice && never_tells_its_cost(agent))?;
@@ -373,7 +368,6 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
 }
 
 /// The error about a model without a price, of an agent that is one of so many; it names these that have one.
-#[must_use]
 pub fn unpriced(agent: &AgentSpec, model: &str, which: &str, agents: usize, priced: &[&str]) -> ConfigError {
     let problem = format!("there is no price for `{model}`, the {which} of {}: its cost cannot be tracked", agent.name);
     let several = if agents > 1 { "a model for each agent, as @agent NAME:MODEL; " } else { "" };

@@ -14,7 +14,6 @@ pub struct Layers<'a> {
     pub caller: &'a Layer,
     /// What counts of the repository's file.
     pub repository: Option<&'a Repository>,
-    /// The user's own file.
     pub user: &'a Layer,
 }
 
@@ -62,7 +61,6 @@ impl<'a> Layers<'a> {
 /// Chooses values and writes down where they came from.
 pub(super) struct Chooser<'a> {
     pub(super) layers: Layers<'a>,
-    /// Where each value came from.
     pub(super) sources: Vec<Source>,
 }
 

@@ -32,7 +32,6 @@ pub enum ValueKind {
     /// A span, or a whole number of milliseconds.
     Pause,
     OneOf(&'static [&'static str]),
-    /// The name of a kind of agent.
     AgentKind,
 }
 
@@ -263,7 +262,6 @@ impl Key {
         (!is_other_value && alias != self.name()).then_some(alias)
     }
 
-    /// The parts of its name.
     pub fn segments(self) -> impl Iterator<Item = &'static str> {
         self.name().split('.')
     }

@@ -12,7 +12,6 @@ use serde::de::{self, Deserializer, Visitor};
 
 use crate::{Key, Location, Origin};
 
-/// The values of one configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Layer {
@@ -183,7 +182,6 @@ pub struct ModelTable {
     pub key_env: Option<String>,
 }
 
-/// `[caps]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CapsTable {
@@ -192,7 +190,6 @@ pub struct CapsTable {
     pub daily_cost_usd: Option<Dollars>,
 }
 
-/// `[notify]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NotifyTable {
@@ -205,7 +202,6 @@ pub struct NotifyTable {
     pub email_to: Option<Vec<String>>,
 }
 
-/// `[web]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WebTable {
@@ -214,7 +210,6 @@ pub struct WebTable {
     pub search_key_env: Option<String>,
 }
 
-/// `[crew]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CrewTable {

@@ -123,7 +123,6 @@ impl Repository {
     }
 }
 
-/// SHA-256 in hexadecimal.
 pub fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

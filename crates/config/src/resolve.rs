@@ -97,7 +97,6 @@ pub enum Origin {
     /// A request: an HTTP body or an MCP call.
     Request,
     Repository,
-    /// The user's own file.
     User,
     Skill,
     Default,
@@ -131,7 +130,6 @@ pub fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
     workspace.join(user.metrics_path.as_deref().unwrap_or(DEFAULT_METRICS))
 }
 
-/// Puts everything together and checks it.
 pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
     let mut from = Chooser::new(layers);
     match choose(&mut from, inputs) {

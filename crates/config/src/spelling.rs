@@ -4,7 +4,6 @@ use ralph_model::ConfigError;
 
 use crate::Key;
 
-/// How a caller writes the name of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spelling {
     /// `--max`

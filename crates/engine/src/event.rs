@@ -148,7 +148,6 @@ pub enum Alert {
 }
 
 impl Alert {
-    #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Cost80 => "80 % of the loop's budget is spent",
@@ -173,7 +172,6 @@ pub struct Lost {
 
 impl Lost {
     /// What is charged of what was reserved for it.
-    #[must_use]
     pub fn charge(&self, reserved: Money) -> Money {
         match (self.cost, self.estimate) {
             (Cost::Unknown, Some(estimate)) => estimate.min(reserved),

@@ -49,19 +49,16 @@ pub struct IterationRecord {
 
 impl IterationRecord {
     /// The agent said that it was done and the checks disagreed.
-    #[must_use]
     pub fn is_false_claim(&self) -> bool {
         self.claimed && self.verdict.as_ref().is_some_and(|verdict| verdict.failing() > 0)
     }
 
     /// What the service behind the agent refused.
-    #[must_use]
     pub fn trouble(&self) -> Option<&Trouble> {
         self.run.as_ref().and_then(|run| run.trouble.as_ref())
     }
 
     /// Whether the service refused something that only time heals.
-    #[must_use]
     pub fn has_to_wait(&self) -> bool {
         self.trouble().is_some_and(|trouble| trouble.kind.remedy() == Remedy::Wait)
     }
@@ -72,19 +69,16 @@ impl IterationRecord {
     }
 
     /// What the checks rest on and what was not as it should have been.
-    #[must_use]
     pub fn tampering(&self) -> &[Tamper] {
         self.verdict.as_ref().map_or(&[], |verdict| &verdict.tampered)
     }
 
     /// Whether anything that the checks rest on was not as it should have been.
-    #[must_use]
     pub fn is_tampered(&self) -> bool {
         !self.tampering().is_empty()
     }
 
     /// What all failing checks are recognised by, together.
-    #[must_use]
     pub fn signature(&self) -> Option<Signature> {
         let verdict = self.verdict.as_ref()?;
         let failing: Vec<&Signature> =
@@ -133,7 +127,6 @@ impl Progress {
     }
 }
 
-/// Everything a loop remembers besides its phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// What it was started with; limits may have been raised since.
@@ -212,55 +205,45 @@ impl Facts {
     }
 
     /// The pass that comes after those in the record.
-    #[must_use]
     pub fn next_iteration(&self) -> Iteration {
         Iteration(self.counted()).next()
     }
 
     /// How many passes count: those that a service refused do not.
-    #[must_use]
     pub fn counted(&self) -> u32 {
         u32::try_from(self.iterations.iter().filter(|record| !record.uncounted).count()).unwrap_or(u32::MAX)
     }
 
     /// The last pass that has something to tell an agent.
-    #[must_use]
     pub fn last_telling(&self) -> Option<&IterationRecord> {
         self.iterations.iter().rev().find(|record| !record.uncounted || record.verdict.is_some())
     }
 
     /// A pass by its number: the last one of that number, because one that a service refused comes again.
-    #[must_use]
     pub fn iteration(&self, number: u32) -> Option<&IterationRecord> {
         self.iterations.iter().rev().find(|record| record.iteration.0 == number)
     }
 
-    #[must_use]
     pub fn last_iteration(&self) -> Option<&IterationRecord> {
         self.iterations.last()
     }
 
     /// Money that the loop may still spend.
-    #[must_use]
     pub const fn remaining(&self) -> Money {
         self.config.max_cost.less(self.spent)
     }
 
     /// What the checks said last, the baseline included.
-    #[must_use]
     pub fn last_verdict(&self) -> Option<&Verdict> {
         self.iterations.iter().rev().find_map(|record| record.verdict.as_ref()).or(self.baseline.as_ref())
     }
 
     /// What the checks said before they spoke last.
-    #[must_use]
     pub fn verdict_before_last(&self) -> Option<&Verdict> {
         let spoken = self.iterations.iter().rev().filter_map(|record| record.verdict.as_ref());
         spoken.chain(self.baseline.as_ref()).nth(1)
     }
 
-    /// How many claims the checks contradicted.
-    #[must_use]
     pub fn false_claims(&self) -> u32 {
         u32::try_from(self.iterations.iter().filter(|record| record.is_false_claim()).count()).unwrap_or(u32::MAX)
     }
@@ -280,7 +263,6 @@ impl Facts {
     }
 
     /// In how many iterations something that the checks rest on was tampered with.
-    #[must_use]
     pub fn tampered(&self) -> u32 {
         let places = 0..self.iterations.len();
         u32::try_from(places.filter(|place| self.tampered_at(*place)).count()).unwrap_or(u32::MAX)
@@ -294,7 +276,6 @@ impl Facts {
     }
 
     /// In how many iterations checks failed and passed on the same tree.
-    #[must_use]
     pub fn flakes(&self) -> u32 {
         let flaky = |record: &&IterationRecord| {
             record.verdict.as_ref().is_some_and(|verdict| verdict.checks.iter().any(|check| check.flaky))
@@ -340,20 +321,17 @@ impl Facts {
     }
 
     /// Whether anything besides a claim decides about completion.
-    #[must_use]
     pub const fn has_checks(&self) -> bool {
         !self.config.verification_commands.is_empty()
     }
 
     /// Whether there is anything to look at after an agent's run.
-    #[must_use]
     pub const fn needs_verdict(&self) -> bool {
         self.has_checks() || !self.config.expects.is_empty()
     }
 
     /// Whether the workspace holds work of the last pass that should have been looked at and was not. Putting prohibited
     /// files back leaves the rest of the work where it is; handing the best state back does not.
-    #[must_use]
     pub fn has_unseen_work(&self) -> bool {
         let is_there = |run: &AgentRun| run.tree == self.tree || (!run.violations.is_empty() && self.kept.is_none());
         // What a service refused before it did anything left nothing to look at, and neither did what never ran.
@@ -382,7 +360,6 @@ impl Facts {
     }
 
     /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.
-    #[must_use]
     pub fn is_baseline_green(&self) -> bool {
         self.baseline.as_ref().is_some_and(Verdict::is_green_start)
     }
@@ -393,13 +370,11 @@ impl Facts {
     }
 
     /// Whether passing checks alone do not complete the loop: the agent has to claim completion, too.
-    #[must_use]
     pub fn needs_claim(&self) -> bool {
         !self.has_checks() || self.is_baseline_green() || self.config.promise_is_explicit
     }
 
     /// The state with the fewest failures; of equal ones the latest, because it holds the most work.
-    #[must_use]
     pub fn best(&self) -> Option<Best> {
         self.best_of(&self.iterations).map(|(_, best)| best)
     }
@@ -428,7 +403,6 @@ impl Facts {
     }
 
     /// Whether the loop has to end at once.
-    #[must_use]
     pub fn stops_now(&self) -> bool {
         self.stop.is_some_and(|stop| stop.when == StopWhen::Now)
     }

@@ -60,7 +60,6 @@ impl Loop {
         &self.phase
     }
 
-    /// The attempt whose answer is awaited.
     pub const fn awaited(&self) -> Option<Attempt> {
         self.phase.attempt()
     }

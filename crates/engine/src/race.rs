@@ -30,7 +30,6 @@ pub struct CandidateEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RaceOutcome {
-    /// The candidate that was verified first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<LoopId>,
     /// The candidate whose result counts: the winner, else the one with the fewest failures. None where all broke off.
@@ -100,7 +99,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How it ended, if it did.
     pub const fn end(&self) -> Option<&CandidateEnd> {
         match self {
             Self::Ended(end) => Some(end),

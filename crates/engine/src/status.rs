@@ -27,7 +27,6 @@ pub struct Judged<'a> {
     pub out_of_turns: bool,
 }
 
-/// The status that the evidence allows.
 pub fn derive_status(judged: &Judged<'_>) -> Status {
     if judged.escalated {
         return Status::Escalated;

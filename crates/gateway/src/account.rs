@@ -63,7 +63,6 @@ impl Account {
         !is_limited
     }
 
-    /// Reserves what a request will cost.
     pub(crate) fn begin(self: &Arc<Self>, asked: Asked, body: &[u8]) -> Result<Pending, Shortfall> {
         let mut hasher = DefaultHasher::new();
         body.hash(&mut hasher);

@@ -146,7 +146,6 @@ impl Asked {
         Some(Self { model: named.unwrap_or_default(), bytes: length(plain), longest, answers })
     }
 
-    /// A request that is not read.
     pub(crate) fn unread(bytes: &[u8]) -> Self {
         Self { bytes: length(bytes), ..Self::default() }
     }

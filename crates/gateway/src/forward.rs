@@ -97,7 +97,6 @@ async fn converse(stream: TcpStream, exits: Arc<Exits>) {
     }
 }
 
-/// What may be reached, and how.
 struct Exits {
     hosts: Vec<HostRule>,
     egress: Egress,

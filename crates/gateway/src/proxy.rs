@@ -158,7 +158,6 @@ impl Gateway {
         self.addresses.iter().filter_map(port).collect()
     }
 
-    /// All requests so far.
     pub fn totals(&self) -> RunTotals {
         self.account.totals()
     }

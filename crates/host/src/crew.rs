@@ -233,7 +233,6 @@ impl Host {
     }
 
     /// Whether a crew could ask a model here: the one that is named, or a usual one for which there is a key.
-    #[must_use]
     pub fn has_models(&self, model: Option<&str>) -> bool {
         let user = self.user_settings();
         user.is_ok_and(|user| Models::new(self, &user, [model.map(str::to_owned), None]).is_ok())

@@ -31,9 +31,7 @@ pub struct DecideRequest<'a> {
 pub struct Decided {
     pub decision: Decision,
     pub settings: Layer,
-    /// The most agent runs.
     pub max_iterations: u32,
-    /// The most that they may cost.
     pub max_cost: Money,
 }
 

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where Ralph keeps things.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
     /// The user's own configuration.
@@ -63,12 +62,10 @@ impl Dirs {
         Self { config, state, database_choice: DatabaseChoice::File }
     }
 
-    /// The user's own configuration file.
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
-    /// The user's own skills.
     pub fn skills(&self) -> PathBuf {
         self.config.join("skills")
     }

@@ -80,7 +80,6 @@ impl Host {
         })
     }
 
-    /// The user's own configuration.
     pub fn user_settings(&self) -> Result<Layer, ralph_config::Error> {
         read_user(&self.dirs.config_file())
     }

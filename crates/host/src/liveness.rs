@@ -13,11 +13,9 @@ use crate::Host;
 pub enum Liveness {
     Ended,
     Here,
-    /// A process on another machine.
     Elsewhere {
         host: String,
     },
-    /// No process: it was interrupted.
     Interrupted,
     /// No process: it continues once a person decided.
     Waiting,

@@ -178,7 +178,6 @@ pub(crate) fn kept(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsString
 /// Caches that nearly every toolchain wants to make. They cannot be made inside the sandbox, so they are made before.
 pub(crate) const MADE_BEFORE: [&str; 2] = [".cache", ".npm"];
 
-/// What agents and checks may write besides the workspace.
 pub(crate) fn writable(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
     if let Some(home) = home(&variable) {

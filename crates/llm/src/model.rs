@@ -25,7 +25,6 @@ const MAX_REFUSAL: usize = 64 * 1024;
 /// How much of a refusal without words of its own is shown.
 const MAX_SHOWN: usize = 500;
 
-/// A model at its provider.
 #[derive(Clone)]
 pub struct Model {
     endpoint: Endpoint,
@@ -44,13 +43,11 @@ impl fmt::Debug for Model {
 /// What a model answered, and what it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// The answer.
     pub answer: Answer,
     /// Answers that began and broke off. What they cost is not known.
     pub lost: u32,
 }
 
-/// No model answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{trouble}")]
 pub struct Failed {
@@ -63,18 +60,22 @@ pub struct Failed {
 /// What happens while a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Watch {
-    /// A piece of the answer.
     Delta(Delta),
     /// The answer broke off or was refused, and comes again from its beginning after a wait.
-    Again { trouble: Trouble, wait: Duration },
+    Again {
+        trouble: Trouble,
+        wait: Duration,
+    },
     /// Another model is asked.
-    Fallback { trouble: Trouble, model: String },
+    Fallback {
+        trouble: Trouble,
+        model: String,
+    },
 }
 
 /// Why one try has no answer.
 struct Fault {
     trouble: Trouble,
-    /// Whether an answer had begun.
     has_begun: bool,
 }
 
@@ -182,7 +183,6 @@ impl Model {
 }
 
 /// What it means that a service does not answer.
-#[must_use]
 pub const fn unanswered(error: &ralph_http::Error) -> TroubleKind {
     match error {
         ralph_http::Error::Setup(_) => TroubleKind::Setup,
@@ -196,7 +196,6 @@ fn content_type(answer: &Response<Incoming>) -> String {
 }
 
 /// What an answer with an error means, in the service's own words, and when the service takes requests again.
-#[must_use]
 pub fn refusal(status: u16, headers: &HeaderMap, body: &str, now: Timestamp) -> Option<Trouble> {
     // Besides its words, the body may have a member that says more.
     let trouble = classify(Some(status), body, now)?;

@@ -48,7 +48,6 @@ impl Provider {
         }
     }
 
-    /// The variable that holds another address.
     pub const fn base_variable(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_BASE_URL",

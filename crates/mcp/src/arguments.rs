@@ -10,10 +10,8 @@ use serde_json::{Map, Value};
 use crate::answer::Refused;
 
 const MAX_OBJECTIVE: usize = 65_536;
-/// The longest other text.
 const MAX_TEXT: usize = 4096;
 const MAX_EVIDENCE: usize = 16_384;
-/// The shortest summary that says something.
 const MIN_SUMMARY: usize = 10;
 
 /// A loop to run.

@@ -22,9 +22,7 @@ use crate::handler::Tools;
 use crate::running::{CallKey, Running};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The largest body of a request.
 const MAX_BODY: usize = 1024 * 1024;
-/// The longest id that a client may send.
 const MAX_ID: usize = 100;
 
 /// Who may call: values of Host, with or without a port, and origins of web pages.

@@ -10,7 +10,6 @@ use uuid::Uuid;
 use crate::answer::Refused;
 use crate::tasks::{Standing, Tasks};
 
-/// The board, for one caller.
 pub(crate) struct Local {
     pub(crate) board: BoardHandle,
     pub(crate) caps: Caps,

@@ -11,9 +11,7 @@ use crate::answer::{Answer, Refused, structured};
 use crate::arguments::StatusArguments;
 use crate::handler::Tools;
 
-/// The most loops of a listing.
 const MAX_LOOPS: usize = 10;
-/// The most characters of an objective.
 const MAX_OBJECTIVE: usize = 80;
 
 pub(crate) async fn run(tools: &Tools, arguments: &StatusArguments) -> Answer {

@@ -238,7 +238,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    #[must_use]
     pub const fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }

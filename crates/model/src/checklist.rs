@@ -31,7 +31,6 @@ impl Checklist {
     }
 
     /// How many items are done, and how many there are.
-    #[must_use]
     pub fn tally(&self) -> (usize, usize) {
         (self.items.iter().filter(|item| item.is_done).count(), self.items.len())
     }

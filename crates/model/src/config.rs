@@ -237,7 +237,6 @@ impl LoopConfig {
     }
 
     /// The agents with their models, for people: `claude:haiku, claude:opus; failover: codex`.
-    #[must_use]
     pub fn agent_titles(&self) -> String {
         let titles = |agents: Vec<&AgentSpec>| agents.into_iter().map(AgentSpec::title).collect::<Vec<_>>().join(", ");
         let usual = titles(self.usual_agents().collect());
@@ -253,19 +252,16 @@ impl LoopConfig {
         std::iter::once(&mut self.agent).chain(more).for_each(|agent| agent.unmetered = true);
     }
 
-    #[must_use]
     pub fn agent_at(&self, place: usize) -> &AgentSpec {
         place.checked_sub(1).and_then(|place| self.more_agents.get(place)).unwrap_or(&self.agent)
     }
 
     /// Whether no run costs anything that Ralph has to count.
-    #[must_use]
     pub fn is_unmetered(&self) -> bool {
         self.agents().all(|agent| agent.unmetered)
     }
 
     /// The promise as the tag that prompts ask for: a bare word is put into the tag, JSON is not.
-    #[must_use]
     pub fn promise_tag(&self) -> String {
         let promise = self.completion_promise.trim();
         if promise.contains('<') || promise.starts_with('{') {

@@ -23,7 +23,6 @@ impl Money {
         Self(if micros < 0 { 0 } else { micros })
     }
 
-    /// A whole number of dollars.
     pub const fn dollars(dollars: u32) -> Self {
         Self(dollars as i64 * MICROS)
     }

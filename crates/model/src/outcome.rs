@@ -42,7 +42,6 @@ crate::named!(AbortReason {
 
 impl AbortReason {
     /// 10 for the first reason, 20 for the last.
-    #[must_use]
     pub const fn exit_code(self) -> u8 {
         10 + self as u8
     }
@@ -70,7 +69,6 @@ pub struct Best {
     pub tree: TreeHash,
 }
 
-/// How a loop ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Wire", into = "Wire")]
 pub enum Outcome {
@@ -139,7 +137,6 @@ impl From<Outcome> for Wire {
 }
 
 impl Outcome {
-    #[must_use]
     pub const fn status(&self) -> &'static str {
         match self {
             Self::Completed { .. } => "COMPLETED",
@@ -148,7 +145,6 @@ impl Outcome {
         }
     }
 
-    #[must_use]
     pub const fn reason(&self) -> Option<AbortReason> {
         match self {
             Self::Aborted { cause } => Some(cause.reason()),
@@ -157,7 +153,6 @@ impl Outcome {
     }
 
     /// The exit code of the program, keyboard aside.
-    #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Completed { .. } => exit_code::COMPLETED,
@@ -168,7 +163,6 @@ impl Outcome {
 
     /// Whether a record of the end says the same as this outcome. A record from before causes has a sentence, which is not
     /// compared: it may be worded differently now.
-    #[must_use]
     pub fn agrees_with(&self, record: &Self) -> bool {
         match record {
             Self::Aborted { cause: AbortCause::Recorded { reason, .. } } => self.reason() == Some(*reason),

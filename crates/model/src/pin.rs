@@ -108,7 +108,6 @@ impl Tamper {
     }
 
     /// Whether it says only that changed tests still passed: no file was touched, as far as anybody knows.
-    #[must_use]
     pub fn is_tripwire(&self) -> bool {
         self.kind == TamperKind::Tripwire
     }

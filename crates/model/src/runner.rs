@@ -32,12 +32,10 @@ macro_rules! runners {
         impl Runner {
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            #[must_use]
             pub const fn language(self) -> TestLanguage {
                 match self { $(Self::$kind => TestLanguage::$language,)* }
             }
@@ -93,14 +91,11 @@ pub struct TestListing {
 
 impl TestListing {
     /// Whether it names every test file that the runner reads.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         // Cargo names targets, and not the modules of which they are made.
         self.runner.language() != TestLanguage::Rust && !self.tests.is_empty()
     }
 
-    /// How many tests it names.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.tests.values().map(Vec::len).sum()
     }

@@ -274,9 +274,7 @@ impl NewTask {
     pub const DEFAULT_MAX_COST: Money = Money::dollars(10);
     /// The most iterations that a task may ask for, whatever the cap of the installation.
     pub const MAX_ITERATIONS: u32 = 100;
-    /// The longest request.
     pub const MAX_TASK_BYTES: usize = 65_536;
-    /// The longest other text.
     pub const MAX_TEXT_BYTES: usize = 4096;
     /// The most tags, and the most tasks that one can wait for.
     pub const MAX_LIST: usize = 64;

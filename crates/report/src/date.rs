@@ -21,7 +21,6 @@ impl DayNumber {
         Timestamp(self.0.saturating_mul(MILLIS_PER_DAY))
     }
 
-    /// `2026-11-15`.
     pub(crate) fn iso(self) -> String {
         self.start().utc_date()
     }

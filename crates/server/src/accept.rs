@@ -83,9 +83,6 @@ impl std::fmt::Debug for TlsAcceptorDebug {
 
 impl Server {
     /// Listens on an address; port 0 picks a free one. Addresses other than loopback need TLS, or `insecure`.
-    ///
-    /// # Errors
-    /// See [`ServeError`].
     pub async fn bind(
         app: App,
         address: SocketAddr,
@@ -110,19 +107,16 @@ impl Server {
         self
     }
 
-    #[must_use]
     pub const fn app(&self) -> &App {
         &self.app
     }
 
     /// The address, with the port that was picked.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The address for people and clients.
-    #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)

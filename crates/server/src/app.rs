@@ -133,7 +133,6 @@ impl App {
         &self.options.board
     }
 
-    /// What tasks may ask for.
     pub fn caps(&self) -> &Caps {
         &self.options.caps
     }

@@ -276,7 +276,6 @@ pub(crate) fn no_content() -> Answer {
     Ok(response)
 }
 
-/// Text of another type.
 pub(crate) fn text(media: &'static str, body: impl Into<Body>) -> Answer {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
@@ -288,7 +287,6 @@ pub(crate) fn check_name(field: &'static str, text: &str) -> Result<(), Refusal>
     Ok(ralph_api::check_name(field, text)?)
 }
 
-/// A text that is not longer than it may be.
 pub(crate) fn check_length(field: &'static str, text: Option<&str>, max: usize) -> Result<(), Refusal> {
     match text {
         Some(text) if text.len() > max => {

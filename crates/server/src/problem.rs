@@ -8,7 +8,6 @@ use ralph_api::Problem;
 use ralph_model::TaskError;
 use ralph_store::Error;
 
-/// The media type of problem documents.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
 #[derive(Debug)]

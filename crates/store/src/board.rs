@@ -23,7 +23,6 @@ pub struct Claim {
     pub agent: String,
     /// The token that it asks with; none for callers that use the store directly.
     pub token: Option<String>,
-    /// The types of tasks that it can work on.
     pub types: Vec<TaskType>,
     /// Whether it has a workspace for tasks without a repository.
     pub without_repo: bool,

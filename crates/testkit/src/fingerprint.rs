@@ -17,9 +17,6 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Reads a git directory, or the `.git` file of a worktree or submodule.
-    ///
-    /// # Panics
-    /// When something in it cannot be read.
     #[track_caller]
     pub fn of(git: impl AsRef<Path>) -> Self {
         let git = git.as_ref();
@@ -52,9 +49,6 @@ impl Fingerprint {
     }
 
     /// Fails the test unless `other` is the same.
-    ///
-    /// # Panics
-    /// With the differences.
     #[track_caller]
     pub fn assert_same(&self, other: &Self) {
         let differences = self.differences(other);

@@ -23,9 +23,6 @@ impl Fixture {
     ];
 
     /// The fixture of that name.
-    ///
-    /// # Panics
-    /// When there is none; the message lists those that exist.
     #[track_caller]
     pub fn named(name: &str) -> Self {
         match Self::ALL.iter().find(|fixture| fixture.name == name) {
@@ -48,9 +45,6 @@ impl Fixture {
     }
 
     /// Copies the project, without its patch, into a folder.
-    ///
-    /// # Panics
-    /// When a file cannot be copied.
     #[track_caller]
     pub fn copy_to(&self, target: &Path) {
         copy(&self.folder(), target);

@@ -20,7 +20,6 @@ pub enum Tunnelling {
     To(SocketAddr),
     /// The same for those who have this name and password, in base64.
     ForLogin(String, SocketAddr),
-    /// Answers with this status.
     Refused(&'static str),
 }
 
@@ -32,8 +31,6 @@ pub struct ConnectProxy {
 }
 
 impl ConnectProxy {
-    /// # Panics
-    /// When there is no port or no thread to be had.
     #[track_caller]
     pub fn start(tunnelling: Tunnelling) -> Self {
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();

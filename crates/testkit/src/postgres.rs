@@ -59,9 +59,6 @@ impl Cluster {
     }
 
     /// Makes an empty database and gives its address.
-    ///
-    /// # Panics
-    /// When the server refuses.
     pub fn create_database(&self, name: &str) -> String {
         let made = self
             .program("createdb")
@@ -73,9 +70,6 @@ impl Cluster {
     }
 
     /// Kills the server as a power cut would.
-    ///
-    /// # Panics
-    /// When it does not run.
     pub fn kill(&mut self) {
         let mut server = self.server.take().expect("the server runs");
         server.kill().expect("the server is ours");
@@ -83,9 +77,6 @@ impl Cluster {
     }
 
     /// Starts a server that was killed, on the same port.
-    ///
-    /// # Panics
-    /// When it does not come up.
     pub fn restart(&mut self) {
         let begun = Instant::now();
         loop {

@@ -35,9 +35,6 @@ impl Processes {
     /// A program that is started with a cleared environment loses the variable and all that it starts with it: for agents
     /// of Ralph use the path of the script, which stands in the command line of the agent and of every child, or
     /// [`Processes::working_in`].
-    ///
-    /// # Panics
-    /// When the marker is empty.
     #[track_caller]
     pub fn with_marker(marker: impl AsRef<[u8]>) -> Self {
         let marker = marker.as_ref();
@@ -53,9 +50,6 @@ impl Processes {
     }
 
     /// The ones that live now, by id.
-    ///
-    /// # Panics
-    /// When there is no process table.
     #[track_caller]
     pub fn list(&self) -> Vec<Process> {
         let table = fs::read_dir("/proc").unwrap_or_else(|error| panic!("could not read /proc: {error}"));

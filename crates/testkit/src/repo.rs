@@ -217,9 +217,6 @@ impl Repo {
     }
 
     /// Runs git in the project and gives what it printed, without the last line break.
-    ///
-    /// # Panics
-    /// When git fails; the message has what it said.
     #[track_caller]
     pub fn git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> String {
         let output = succeed(self.command().args(arguments));

@@ -5,9 +5,6 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A folder that is removed when the value is dropped, in memory where the machine has such a place.
-///
-/// # Panics
-/// When no folder can be created.
 #[track_caller]
 pub fn scratch() -> TempDir {
     // Thousands of small files on a real disk cost seconds of kernel time when they are created and removed in bulk.

@@ -57,14 +57,12 @@ impl Script {
         Self::default()
     }
 
-    /// Adds the steps of one more run.
     #[must_use]
     pub fn run(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.runs.push(steps.into_iter().collect());
         self
     }
 
-    /// Sets the steps of every run beyond the listed ones.
     #[must_use]
     pub fn otherwise(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.default = Some(steps.into_iter().collect());
@@ -78,7 +76,6 @@ impl Script {
         self
     }
 
-    /// Says when the prompt is read.
     #[must_use]
     pub fn stdin(mut self, stdin: StdinUse) -> Self {
         self.stdin = stdin;
@@ -86,9 +83,6 @@ impl Script {
     }
 
     /// Writes the script to a new file in `folder`; the runs are counted beside it unless the script names a place.
-    ///
-    /// # Panics
-    /// When the file cannot be written.
     #[track_caller]
     pub fn save(mut self, folder: impl AsRef<Path>) -> PathBuf {
         let folder = folder.as_ref();
@@ -115,9 +109,6 @@ impl Script {
     }
 
     /// Counts one more run and gives its number, from 1. Agents that start at the same moment get different numbers.
-    ///
-    /// # Errors
-    /// When the state file cannot be read or written, or does not hold a number.
     pub fn count_run(&self) -> io::Result<u64> {
         let Some(path) = &self.state else { return Ok(1) };
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -130,9 +121,6 @@ impl Script {
     }
 
     /// How often the agent of a saved script was started.
-    ///
-    /// # Panics
-    /// When the script or its state file cannot be read.
     #[track_caller]
     pub fn runs_of(saved: &Path) -> u64 {
         let script = Self::load(saved).unwrap_or_else(|error| panic!("{error}"));

@@ -11,17 +11,14 @@ impl Step {
         Self::Write(FileText { path: path.into(), text: text.into() })
     }
 
-    /// Adds to the end of a file.
     pub fn append(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         Self::Append(FileText { path: path.into(), text: text.into() })
     }
 
-    /// Replaces the first occurrence of a text in a file.
     pub fn replace(path: impl Into<PathBuf>, from: impl Into<String>, to: impl Into<String>) -> Self {
         Self::Replace { path: path.into(), from: from.into(), to: to.into() }
     }
 
-    /// Removes a file, a link or a whole folder.
     pub fn delete(path: impl Into<PathBuf>) -> Self {
         Self::Delete(path.into())
     }
@@ -31,7 +28,6 @@ impl Step {
         Self::Chmod { path: path.into(), mode: format!("{mode:o}") }
     }
 
-    /// Creates a symbolic link at `path`.
     pub fn symlink(target: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
         Self::Symlink { target: target.into(), path: path.into() }
     }

@@ -57,9 +57,7 @@ pub enum Step {
     RecordEnv(PathBuf),
     /// Prints many bytes.
     Flood(Flood),
-    /// Prints [`INVALID_UTF8`].
     InvalidUtf8(Channel),
-    /// Prints [`HOSTILE_ESCAPES`].
     Escapes(Channel),
     /// Writes what the run cost to the file that `RALPH_RESULT_FILE` names.
     ReportCost(CostReport),
@@ -142,7 +140,6 @@ pub enum Lines {
 pub enum Encoding {
     #[default]
     Ascii,
-    /// Bytes that are no UTF-8.
     InvalidUtf8,
 }
 

@@ -41,7 +41,6 @@ const VARIABLES: [(&str, &str); 6] = [
     ("LC_ALL", "C"),
 ];
 
-/// How git may reach others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Nowhere,

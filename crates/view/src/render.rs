@@ -156,7 +156,6 @@ pub fn delta_line(state: &RunState, delta: &Delta) -> Option<String> {
 }
 
 /// Another agent takes over.
-#[must_use]
 pub fn failed_over(from: &str, to: &str) -> String {
     format!("{from} is unavailable: {to} takes over")
 }

@@ -36,7 +36,6 @@ impl UsageView {
     }
 
     /// `120000 of 2000000 tokens, 40 % of the plan's allowance (at most 80 %)`; none where nothing is limited.
-    #[must_use]
     pub fn limits(&self) -> Option<String> {
         let tokens = self.max_tokens.map(|max| format!("{} of {max} tokens", self.tokens));
         let window = self.max_window.map(|max| match self.window {

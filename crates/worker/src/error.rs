@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-/// Why a worker cannot work, or a task cannot be worked on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

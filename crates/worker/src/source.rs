@@ -24,7 +24,6 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 /// A cache with more packs is packed anew: each fetch adds one, and every clone copies them all.
 pub(crate) const MAX_PACKS: usize = 20;
 
-/// Branches of tasks.
 const TASKS: &str = "refs/heads/ralph/*";
 
 #[derive(Debug, Clone)]
@@ -39,7 +38,6 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The repository of the worker's own workspace.
     pub(crate) async fn of_workspace(host: &Host, git: &Git, workspace: &Path) -> Result<Self, Error> {
         let scratch = host.home().workspace(workspace);
         let found = Repository::find(workspace, &host.git()?, &scratch);

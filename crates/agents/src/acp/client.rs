@@ -71,7 +71,6 @@ pub(super) struct Client {
     number: u64,
     since: Option<Timestamp>,
     wishes: VecDeque<SessionOption>,
-    /// Models that can be chosen.
     offered: Vec<String>,
     session: String,
     server: Server,

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::kind::PROGRAM;
 
-/// Tools that can write a file.
 const WRITERS: &str = "Edit|MultiEdit|NotebookEdit|Write";
 /// Seconds for an answer of the hook; after that the call goes on, and the guard looks afterwards.
 const HOOK_SECONDS: u32 = 10;

@@ -47,7 +47,6 @@ const NOISE: [&str; 10] = [
     "at ",
 ];
 
-/// Reads what Gemini CLI tells.
 pub(crate) struct Gemini {
     records: Records,
     /// The settings of the run and those of the user that they were made from: people know only the latter.

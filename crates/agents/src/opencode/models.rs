@@ -26,7 +26,6 @@ impl ListedModel {
 /// What a user's own settings say of the model, before OpenCode is asked for its models.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OwnChoice {
-    /// The model that is named.
     pub named: Option<String>,
     /// Without one: models that were used before, newest first.
     recent: Vec<String>,
@@ -72,7 +71,6 @@ impl OwnChoice {
 pub const LIST: [&str; 2] = ["models", "--verbose"];
 
 /// Reads that list: a name on a line of its own, then an object.
-#[must_use]
 pub fn listed_models(answer: &str) -> Vec<ListedModel> {
     let mut found = Vec::new();
     let mut rest = answer;

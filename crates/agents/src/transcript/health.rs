@@ -7,7 +7,6 @@ use super::Terminal;
 /// Faults of one kind that are worth telling one by one.
 pub(super) const MAX_FAULTS: usize = 5;
 
-/// How a run is doing.
 #[derive(Default)]
 pub(super) struct Health {
     /// The model answered at least once.
@@ -19,7 +18,6 @@ pub(super) struct Health {
     pub(super) terminal: Option<Terminal>,
     pub(super) faults: Vec<Fault>,
     pub(super) trouble: Option<Trouble>,
-    /// Retries in a row.
     pub(super) retries: u32,
     pub(super) hopeless: Option<String>,
     pub(super) unwatched: Option<Trouble>,

@@ -11,9 +11,6 @@ use crate::screen::Screen;
 use ralph_host::Host;
 
 /// Prints a patch.
-///
-/// # Errors
-/// When the loop or the iteration is unknown.
 pub(crate) async fn run(args: DiffArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let (loop_name, iteration) = loop_and_iteration(args.loop_name.as_deref(), args.iteration);

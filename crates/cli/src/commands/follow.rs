@@ -32,7 +32,6 @@ const ECHO: Duration = Duration::from_millis(100);
 /// What following a loop needs besides the loop.
 pub(crate) struct Following<'a> {
     pub(crate) around: &'a Host,
-    /// How it is shown.
     pub(crate) args: ScreenArgs,
     /// Whether the end says where to look further.
     pub(crate) hints: Hints,

@@ -25,9 +25,6 @@ use crate::style::Look;
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// Begins, shows or ends a loop in a session.
-///
-/// # Errors
-/// When nothing can be printed, or there is no such loop.
 pub(crate) async fn run(args: SessionArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match args.action {
         SessionAction::Start(args) => start(*args, around, screen).await,

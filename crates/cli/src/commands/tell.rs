@@ -14,7 +14,6 @@ use crate::screen::Screen;
 /// The longest message: every later prompt repeats it.
 const MAX_MESSAGE: usize = 16 * 1024;
 
-/// Leaves a message for a loop.
 pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = chosen_running(&store, args.loop_name.as_deref(), around).await?;

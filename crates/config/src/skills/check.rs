@@ -8,7 +8,6 @@ const MAX_DESCRIPTION: usize = 1024;
 /// The longest name that clients accept.
 const MAX_NAME: usize = 64;
 
-/// One thing that is wrong with a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub is_fatal: bool,

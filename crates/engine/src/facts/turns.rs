@@ -7,7 +7,6 @@ use crate::event::{Limits, V3_SERVICE_BACKOFF};
 
 impl Facts {
     /// Whose turn it is in the next pass.
-    #[must_use]
     pub fn next_agent(&self) -> &AgentSpec {
         self.agent_after(self.counted())
     }
@@ -35,7 +34,6 @@ impl Facts {
     }
 
     /// Whether the loop has to have money left for a pass with this agent.
-    #[must_use]
     pub fn needs_money_for(&self, agent: &AgentSpec) -> bool {
         if self.start.behaviour < V3_SERVICE_BACKOFF { !self.config.is_unmetered() } else { !agent.unmetered }
     }

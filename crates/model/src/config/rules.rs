@@ -25,7 +25,6 @@ impl ConfigError {
     }
 
     /// What is wrong, with the name that the caller knows the key by. A problem that begins with a verb has it as its subject.
-    #[must_use]
     pub fn sentence(&self, name: &str) -> String {
         let is_verb = ["is ", "are ", "needs "].iter().any(|verb| self.problem.starts_with(verb));
         format!("{name}{} {}", if is_verb { "" } else { ":" }, self.problem)
@@ -50,7 +49,6 @@ impl ValidLoopConfig {
     }
 
     /// The configuration, to be changed by the one who runs it.
-    #[must_use]
     pub fn into_inner(self) -> LoopConfig {
         self.0
     }

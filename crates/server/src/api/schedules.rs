@@ -9,7 +9,6 @@ use uuid::Uuid;
 use crate::call::{Answer, Call, created, json, no_content};
 use crate::problem::Refusal;
 
-/// The next times that are shown.
 const UPCOMING: usize = 5;
 
 fn view(schedule: Schedule, now: Timestamp) -> ScheduleView {

@@ -14,7 +14,6 @@ use crate::problem::Refusal;
 
 /// Entries of a page where the caller names no number.
 pub(crate) const PAGE: u32 = 50;
-/// The most entries of a page.
 pub(crate) const MAX_PAGE: u32 = 200;
 
 /// Which tasks to list.

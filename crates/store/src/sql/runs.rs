@@ -160,7 +160,6 @@ pub(super) async fn list(session: &mut Session<'_>, filter: &Filter) -> Result<V
     entries(session, sql, values).await
 }
 
-/// How many loops have each status, those with none left out.
 pub(super) async fn counts(session: &mut Session<'_>) -> Result<Vec<(RunStatus, u64)>> {
     let sql = "SELECT status, COUNT(*) AS loops FROM loops WHERE kind = $1 GROUP BY status ORDER BY status";
     let rows = session.rows(sql, values![RunKind::Loop.name()]).await?;

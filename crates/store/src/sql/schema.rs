@@ -13,7 +13,6 @@ pub(crate) enum Dialect {
 
 /// What brings a database from one schema to the next.
 pub(crate) struct Step {
-    /// The schema after this step.
     version: u32,
     statements: &'static str,
     /// What rows of the schema before need. SQLite only: no PostgreSQL database held rows before schema 5.

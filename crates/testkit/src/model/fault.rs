@@ -37,7 +37,6 @@ pub enum Fault {
     },
     /// It sends the whole reply, slowly.
     Slow {
-        /// The wait before each event.
         delay_ms: u64,
     },
     /// It closes the connection without an answer.

@@ -4,7 +4,6 @@ use super::{Format, SideKind, Usage};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
-    /// Its number, from 1.
     pub number: usize,
     pub method: String,
     pub path: String,

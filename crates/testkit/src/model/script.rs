@@ -198,7 +198,6 @@ impl Reply {
         Self { say: text.into(), ..Self::default() }
     }
 
-    /// A tool call without a text.
     pub fn tool(tool: Tool) -> Self {
         Self { tools: vec![tool], ..Self::default() }
     }
@@ -219,14 +218,12 @@ impl Reply {
         self
     }
 
-    /// Sets the tokens that it reports.
     #[must_use]
     pub const fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// Sets the model that it claims to be.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>) -> Self {
         self.model = Some(name.into());
@@ -279,7 +276,6 @@ impl Script {
         self
     }
 
-    /// Sets the answer when no reply is left.
     #[must_use]
     pub fn then(mut self, then: Then) -> Self {
         self.then = then;

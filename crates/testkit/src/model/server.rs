@@ -104,20 +104,15 @@ impl ScriptedModel {
         self.address.port()
     }
 
-    /// Every request so far, in the order in which they came.
     pub fn requests(&self) -> Vec<Logged> {
         self.shared.state().log.clone()
     }
 
-    /// The requests of the main conversation so far.
     pub fn main_requests(&self) -> Vec<Logged> {
         self.requests().into_iter().filter(Logged::is_main).collect()
     }
 
     /// Waits until the requests so far are as wanted, and gives them.
-    ///
-    /// # Panics
-    /// When the limit passes before.
     #[track_caller]
     pub fn wait_until(&self, limit: Duration, wanted: impl Fn(&[Logged]) -> bool) -> Vec<Logged> {
         let start = Instant::now();

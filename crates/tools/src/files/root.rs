@@ -265,7 +265,6 @@ impl Target {
     }
 }
 
-/// Why a path is not opened.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Outside,

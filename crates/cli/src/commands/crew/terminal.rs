@@ -29,7 +29,6 @@ impl Terminal {
         Self { as_json, shown: Arc::default(), is_conversation }
     }
 
-    /// Whether the answer was streamed.
     pub(super) fn has_shown(&self) -> bool {
         self.shown.load(Ordering::Relaxed)
     }
@@ -156,7 +155,6 @@ async fn ask(question: Question) -> Option<Decision> {
 /// Events as lines: one for each tool call.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// A line was begun.
     pub(super) is_open: bool,
 }
 

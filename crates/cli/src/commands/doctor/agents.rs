@@ -7,7 +7,6 @@ use ralph_config::read_user;
 use ralph_config::{Key, Layer, RepositoryFile};
 use ralph_host::agents::{Readiness, advice, listed, preferred};
 
-/// What the finding is called.
 pub(super) const NAME: &str = "agents";
 
 /// None where the configuration is broken: that is a finding of its own.

@@ -199,7 +199,6 @@ pub(super) fn configuration(subject: &Subject<'_>) -> Finding {
     }
 }
 
-/// What a person will see.
 pub(super) fn terminal(subject: &Subject<'_>) -> Finding {
     Finding::ok(
         "terminal",

@@ -25,7 +25,6 @@ pub(super) struct Event {
     pub(super) tool_input: Value,
     /// The agent works because an earlier stop was blocked.
     pub(super) is_blocked: bool,
-    /// The agent's last message.
     pub(super) message: String,
 }
 

@@ -17,7 +17,6 @@ const ONE: &str = "SELECT id, run, task, action, why, status, comment, created_a
 const ONE_LOCKED: &str = "SELECT id, run, task, action, why, status, comment, created_at, answered_at, expires_at FROM approvals \
      WHERE id = $1 FOR NO KEY UPDATE";
 
-/// Questions of one task.
 const MAX_QUESTIONS: u64 = 200;
 
 pub(super) async fn ask(session: &mut Session<'_>, approval: &Approval) -> Result<Approval> {

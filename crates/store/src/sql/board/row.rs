@@ -42,7 +42,6 @@ pub(super) struct TaskRow {
     pub(super) claimed_with: Option<String>,
 }
 
-/// Entries of one task.
 const MAX_EVENTS: u64 = 5000;
 
 impl TaskRow {
