@@ -1,6 +1,7 @@
 //! What tokens cost: a dated table of list prices, which a user can extend. Knows nothing about agents.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -126,12 +127,9 @@ impl Price {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The built-in prices, and the user's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PriceList {
-    as_of: String,
-    models: BTreeMap<String, Price>,
-    /// Names that programs resolve to a model themselves, as the versions that were tried do it.
-    aliases: BTreeMap<String, String>,
     own: BTreeMap<String, Price>,
 }
 
@@ -139,28 +137,25 @@ pub struct PriceList {
 #[serde(rename_all = "camelCase")]
 struct Table {
     as_of: String,
-    #[serde(default)]
+    /// Names that programs resolve to a model themselves, as the versions that were tried do it.
     aliases: BTreeMap<String, String>,
     models: BTreeMap<String, Price>,
 }
 
-impl Default for PriceList {
-    /// The list prices that Ralph was built with.
-    fn default() -> Self {
-        // A table that cannot be read would be seen by the test beside; without one every model is unknown, never free.
-        let table: Table = serde_json::from_str(include_str!("prices.json")).unwrap_or_else(|_| Table {
-            as_of: String::new(),
-            aliases: BTreeMap::new(),
-            models: BTreeMap::new(),
-        });
-        Self { as_of: table.as_of, models: table.models, aliases: table.aliases, own: BTreeMap::new() }
-    }
-}
+/// The list prices that Ralph was built with. Few processes ask for one, and reading them takes a while.
+static BUILT_IN: LazyLock<Table> = LazyLock::new(|| {
+    // A table that cannot be read would be seen by the test beside; without one every model is unknown, never free.
+    serde_json::from_str(include_str!("prices.json")).unwrap_or_else(|_| Table {
+        as_of: String::new(),
+        aliases: BTreeMap::new(),
+        models: BTreeMap::new(),
+    })
+});
 
 impl PriceList {
     /// The day that the built-in prices were true on.
-    pub fn as_of(&self) -> &str {
-        &self.as_of
+    pub fn as_of() -> &'static str {
+        &BUILT_IN.as_of
     }
 
     /// Takes the user's own prices into the list; they weigh more than the built-in ones.
@@ -177,19 +172,19 @@ impl PriceList {
     /// The price of a model, as a program or a service names it.
     pub fn of(&self, model: &str) -> Option<&Price> {
         // Most are asked for again and again by the very name that the list has.
-        let same = self.own.get(model).or_else(|| self.models.get(model).filter(|_| self.own.is_empty()));
+        let same = self.own.get(model).or_else(|| BUILT_IN.models.get(model).filter(|_| self.own.is_empty()));
         if same.is_some() {
             return same;
         }
         let plain = plain(model);
         let own = self.own.get(model).or_else(|| self.own.get(&plain));
-        own.or_else(|| self.models.get(model)).or_else(|| self.models.get(&plain)).or_else(|| {
+        own.or_else(|| BUILT_IN.models.get(model)).or_else(|| BUILT_IN.models.get(&plain)).or_else(|| {
             let undated = without_date(&plain);
-            let named = self.own.get(undated).or_else(|| self.models.get(undated));
+            let named = self.own.get(undated).or_else(|| BUILT_IN.models.get(undated));
             // Another provider may have a model of that name.
             named.or_else(|| {
-                let name = self.aliases.get(undated).filter(|_| !model.contains('/'))?;
-                self.own.get(name).or_else(|| self.models.get(name))
+                let name = BUILT_IN.aliases.get(undated).filter(|_| !model.contains('/'))?;
+                self.own.get(name).or_else(|| BUILT_IN.models.get(name))
             })
         })
     }
@@ -200,19 +195,19 @@ impl PriceList {
         if let Some(price) = model.and_then(|model| self.of(model)) {
             return price.request(Tokens::USUAL);
         }
-        let mut costs: Vec<Money> = self.models.values().map(|price| price.request(Tokens::USUAL)).collect();
+        let mut costs: Vec<Money> = BUILT_IN.models.values().map(|price| price.request(Tokens::USUAL)).collect();
         costs.sort_unstable();
         costs.get(costs.len() / 2).copied().unwrap_or_default()
     }
 
     /// Names that programs resolve to a model themselves, with the model whose price counts.
-    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.aliases.iter().map(|(alias, model)| (alias.as_str(), model.as_str()))
+    pub fn aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
+        BUILT_IN.aliases.iter().map(|(alias, model)| (alias.as_str(), model.as_str()))
     }
 
     /// All names, the user's own among them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.own.keys().chain(self.models.keys().filter(|name| !self.own.contains_key(*name))).map(String::as_str)
+        self.own.keys().chain(BUILT_IN.models.keys().filter(|name| !self.own.contains_key(*name))).map(String::as_str)
     }
 }
 

@@ -7,7 +7,7 @@ fn tokens(input: u64, cache_read: u64, cache_write: u64, output: u64) -> Tokens 
 #[test]
 fn the_table_is_dated_and_each_price_is_one() {
     let list = PriceList::default();
-    assert_eq!(list.as_of(), "2026-11-15");
+    assert_eq!(PriceList::as_of(), "2026-11-15");
     assert!(list.names().count() > 60);
     for name in list.names() {
         let price = list.of(name).unwrap();
@@ -105,7 +105,7 @@ fn what_is_cached_for_an_hour_costs_twice_as_much_as_reading() {
 #[test]
 fn names_that_programs_resolve_themselves_have_the_price_of_their_model() {
     let list = PriceList::default();
-    for (alias, model) in list.aliases() {
+    for (alias, model) in PriceList::aliases() {
         assert!(list.of(model).is_some() && list.of(alias) == list.of(model), "{alias}: {model}");
         assert!(list.names().all(|name| name != alias), "{alias} is a model, too");
     }

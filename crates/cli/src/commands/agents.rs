@@ -69,7 +69,7 @@ pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen
     let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
     if args.json {
         let agents = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect::<Result<_, _>>()?;
-        let view = AgentsView { agents, default, prices_as_of: prices.as_of().to_string() };
+        let view = AgentsView { agents, default, prices_as_of: PriceList::as_of().to_string() };
         screen.json(&serde_json::to_value(view)?)?;
     } else {
         screen.page(as_text(&seen, default.as_deref(), &prices))?;
@@ -163,7 +163,7 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
         }
         None => "None of them is installed; any other program works with --agent-command.".to_owned(),
     });
-    page.line(format!("Prices are those of {}; `ralph agents --prices` lists them.", prices.as_of()));
+    page.line(format!("Prices are those of {}; `ralph agents --prices` lists them.", PriceList::as_of()));
     page
 }
 
@@ -177,13 +177,13 @@ fn list_prices(prices: &PriceList, json: bool, screen: &mut Screen<'_>) -> anyho
         };
         let models = prices.names().filter_map(price).collect();
         let unit = "USD per million tokens".to_owned();
-        screen.json(&serde_json::to_value(PricesView { as_of: prices.as_of().to_string(), unit, models })?)?;
+        screen.json(&serde_json::to_value(PricesView { as_of: PriceList::as_of().to_string(), unit, models })?)?;
         return Ok(0);
     }
     let mut page = Page::default();
     page.line(format!(
         "US dollars for a million tokens, as of {}; your own come first ([prices.\"MODEL\"])",
-        prices.as_of()
+        PriceList::as_of()
     ));
     page.line("");
     let figure = Fit::Right;
