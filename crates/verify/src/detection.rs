@@ -25,8 +25,10 @@ const SIGNS: [(&[&str], &str); 9] = [
             r#"['"](?:_?pytest|unittest)['"]\s*in\s*sys\.modules|sys\.modules(?:\.get\(|\[)\s*['"](?:_?pytest|unittest|__main__)|"#,
             r#"(?m:^\s*(?:import|from)\s+(?:_pytest|pytest|unittest|doctest|_pydevd?)\b)|gc\.get_(?:objects|referrers)\(|"#,
             r#"\bbuiltins\b|__builtins__|['"](?:_?pytest|unittest)(?:\.\w+)*['"]|(?:import_module|__import__)\([^)\n]*\+|"#,
-            r#"(?:extract|walk)_stack|\bf_back\b|\btb_frame\b|_current_frames|getouterframes|sys\.(?:settrace|setprofile|monitoring)|"#,
-            r#"ctypes\.pythonapi|\bcompare\s*=\s*False|\btest_\w+\.py\b"#
+            r#"(?:extract|walk|format|print)_stack|findCaller|\bf_back\b|\btb_frame\b|_current_frames|getouterframes|__code__|"#,
+            r#"\b_?sys\.(?:settrace|setprofile|monitoring|addaudithook|meta_path|path_hooks|path_importer_cache|modules(?:\[__name__\])?)|"#,
+            r#"\bimport\s+sys\s+as\s+\w+|\bfrom\s+sys\s+import\s+[\w, ]+|\.(?:orig_)?argv\b(?:\[1:\])?|"#,
+            r#"ctypes\.pythonapi|\bcompare\s*=\s*False|\btest_\w+\.py\b|\*\.py['"]"#
         ),
     ),
     (
@@ -49,8 +51,8 @@ const SIGNS: [(&[&str], &str); 9] = [
     (
         &["go"],
         concat!(
-            r#"testing\.Testing\(|flag\.Lookup\("test|os\.Args\[0\]|(?m:^\s*(?:_\s+)?"testing"\s*$)|import\s+"testing"|"#,
-            r#"runtime\.Callers?\(|debug\.Stack\(|os\.Executable\(|go:linkname|Mprotect|_test\.go""#
+            r#"testing\.Testing\(|\bflag\.(?:Lookup|CommandLine|NFlag|Visit(?:All)?|Parsed)\b|os\.Args(?:\[1:\])?|(?m:^\s*(?:_\s+)?"testing"\s*$)|import\s+"testing"|"#,
+            r#"runtime\.Callers?\(|debug\.Stack\(|os\.Executable\(|go:linkname|Mprotect|_test\.go|\*\.go""#
         ),
     ),
     (
@@ -69,7 +71,13 @@ const SIGNS: [(&[&str], &str); 9] = [
         ),
     ),
     (&["php"], r"PHPUNIT|PHPUnit|debug_backtrace\(|\$_SERVER\['argv'\]|get_included_files|Test\.php\b"),
-    (&["java", "kt"], r"getStackTrace\(|org\.junit|surefire|StackWalker|sun\.java\.command|Test\.java\b"),
+    (
+        &["java", "kt"],
+        concat!(
+            r#"getStackTrace\(|getAllStackTraces|printStackTrace\(\s*(?:new|\w)|org\.(?:junit|gradle|opentest4j)|surefire|StackWalker|"#,
+            r#"sun\.java\.command|java\.class\.path|getInputArguments|(?:getProperty|getenv|forName)\([^)\n]*\+|\.java""#
+        ),
+    ),
     (&["sh", "bash"], r"\$PPID|/proc/\$"),
 ];
 /// Folders that outlive a check and are no part of any tree.
@@ -79,6 +87,14 @@ const OWN: &str = r"PYTHONPYCACHEPREFIX|CARGO_BUILD_BUILD_DIR|RALPH_[A-Z]";
 /// What the tests were before they were changed.
 const HISTORY: &str =
     r#"['"`](?:git|show|cat-file)['"`]\s*,|\bgit (?:show|cat-file|stash|checkout)\b|\bHEAD:|['"`/]\.git['"`/]"#;
+/// What honest programs do with such words, by a word that their files have.
+const USUAL: [(&str, &str); 5] = [
+    ("os.Args[1:]", "package main"),
+    (".argv[1:]", "main"),
+    ("sys.modules[__name__]", ""),
+    ("_sys.modules[__name__]", ""),
+    ("import sys as _sys", ""),
+];
 /// Words of a build constraint of Go that name a platform.
 const PLATFORMS: [&str; 24] = [
     "linux", "darwin", "windows", "unix", "freebsd", "netbsd", "openbsd", "android", "ios", "js", "wasip1", "amd64",
@@ -94,7 +110,9 @@ pub fn signs(path: &str, before: Option<&str>, now: &str) -> Vec<String> {
     let ending = path::extension(path);
     let Some(signs) = signs_of(ending) else { return Vec::new() };
     let found = |text: &str| -> Vec<String> {
-        let mut found: Vec<String> = signs.find_iter(text).map(|sign| shown(sign.as_str())).collect();
+        let is_usual = |sign: &str| USUAL.iter().any(|(usual, word)| sign == *usual && text.contains(word));
+        let found = signs.find_iter(text).map(|sign| sign.as_str()).filter(|sign| !is_usual(sign));
+        let mut found: Vec<String> = found.map(shown).collect();
         if ending == "go" {
             found.extend(constraints(text));
         }
