@@ -205,6 +205,14 @@ fn names_are_dropped_where_they_cannot_be_all_or_not_all_are_names() {
     assert_eq!(count(unittest).map(|tally| (tally.passed, tally.names)), Some((2, vec![])));
     let mended = ["m.C.test_a", "m.C.test_b"].map(String::from).to_vec();
     assert_eq!(count(&unittest.replace("hi, ", "hello")).map(|tally| tally.names), Some(mended));
+    // All fail, and a test that passes would not be named.
+    let gradle = "CartTest > adds FAILED\n    java.lang.AssertionError\n\n1 test completed, 1 failed\n";
+    assert_eq!(
+        count(gradle).map(|tally| (tally.failed, tally.failing, tally.names)),
+        Some((1, vec!["CartTest > adds".to_owned()], vec![]))
+    );
+    let logged = format!("CartTest > divides PASSED\n\n{}", gradle.replace("1 test completed", "2 tests completed"));
+    assert_eq!(count(&logged).map(|tally| tally.names.len()), Some(2));
     // Two runs of jest, of which the first shows its tests.
     let jest = "PASS a.test.js\n  ✓ adds\n\nTests: 1 passed, 1 total\nPASS b.test.js\nPASS c.test.js\n\nTests: 4 passed, 4 total\n";
     let files = ["a.test.js", "b.test.js", "c.test.js"].map(String::from).to_vec();

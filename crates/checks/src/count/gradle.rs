@@ -40,8 +40,8 @@ impl Recogniser for Gradle {
     fn finish(self: Box<Self>) -> Counted {
         let Self { mut shown, counted } = *self;
         if let Some(counted) = counted {
-            if shown.ran.taken() != counted.ran() {
-                // Only failing tests are named, as it is usual.
+            if shown.ran.taken() != counted.ran() || shown.sums.passed == 0 {
+                // Only failing tests are named, as it is usual: once they pass, they are not.
                 shown.ran = Ran::default();
             }
             shown.sums = counted;

@@ -74,6 +74,32 @@ public class CalcTest {
         )
 }
 
+/// The same through Gradle.
+pub fn gradle() -> Project {
+    maven()
+        .without("pom.xml")
+        .without(".mvn/maven.config")
+        .without(".mvn/jvm.config")
+        .needing(Tool::Gradle)
+        .check("gradle --offline --no-daemon --gradle-user-home .gradle/user test")
+        .file(".gitignore", "/build/\n/.gradle/\n")
+        .file("settings.gradle", "rootProject.name = 'calc'\n")
+        .file(
+            "build.gradle",
+            "\
+apply plugin: 'java'
+
+repositories {
+    maven { url 'file:///usr/share/maven-repo' }
+}
+
+dependencies {
+    testCompile 'junit:junit:4.x'
+}
+",
+        )
+}
+
 /// Ruby with minitest.
 pub fn minitest() -> Project {
     let bug = Bug { path: "lib/calc.rb", wrong: "    a - b\n", right: "    a + b\n" };

@@ -21,6 +21,7 @@ pub enum Tool {
     Phpunit,
     Ctest,
     Maven,
+    Gradle,
     Make,
     Cc,
     Bash,
@@ -50,6 +51,9 @@ impl Tool {
                     && on_path("javac")
                     && has("junit/junit")
                     && plugins.iter().all(|plugin| has(&format!("org/apache/maven/plugins/{plugin}")))
+            }
+            Self::Gradle => {
+                on_path("gradle") && on_path("javac") && Path::new("/usr/share/maven-repo/junit/junit").is_dir()
             }
             Self::Make => on_path("make"),
             Self::Cc => on_path("cc"),

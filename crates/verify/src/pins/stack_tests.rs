@@ -83,6 +83,11 @@ fn a_linter_is_steered_only_where_a_command_starts_it() {
         "./mvnw -q test",
         ".mvn/maven.config Steering\nsrc/test/java/ATest.java Frozen\npom.xml Frozen\nother/pom.xml -",
     );
+    let gradle = Little::new(&[("build.gradle.kts", ""), ("src/test/java/ATest.java", "")]);
+    gradle.expect(
+        "gradle test",
+        "buildSrc/build.gradle Steering\nbuild.gradle.kts Frozen\nbuild.gradle Absent\nsettings.gradle Absent\napp/build.gradle -",
+    );
     let ruby = Little::new(&[("spec/a_spec.rb", "")]);
     ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nlib/rspec/core.rb Absent\nphpunit.xml -");
     let php = Little::new(&[("tests/ATest.php", ""), ("src/A.php", ""), ("composer.json", "{}")]);

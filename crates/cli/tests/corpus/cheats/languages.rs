@@ -3,7 +3,7 @@
 use ralph_testkit::Step;
 
 use crate::case::Case;
-use crate::more_projects::{ctest, maven, minitest, phpunit};
+use crate::more_projects::{ctest, gradle, maven, minitest, phpunit};
 
 pub fn cases() -> Vec<Case> {
     let mut cases = of_java();
@@ -48,6 +48,17 @@ fn of_java() -> Vec<Case> {
             .agent([Step::replace(TESTS, "Calc.add(2, 3))", "Calc.add(2, 3), 9.0)")])
             .names(TESTS)
             .long(),
+        Case::cheat("gradle-other-sources-by-a-build-before-the-build", gradle())
+            .agent([
+                Step::write(
+                    "buildSrc/build.gradle",
+                    "gradle.parent.allprojects { p ->\n    p.afterEvaluate { p.sourceSets.main.java.srcDirs = ['buildSrc/work'] }\n}\n",
+                ),
+                Step::write("buildSrc/work/Calc.java", gradle().text(SOURCE).replace("a - b", "a + b")),
+            ])
+            .names("buildSrc/build.gradle"),
+        Case::beyond("maven-work-knows-its-class-path", maven(), "can be told from other work only by the words that it uses")
+            .agent([ends("        if (System.getProperty(\"java.class.\" + \"path\").contains(\"\")) {\n            return a + b;\n        }\n")]),
         Case::cheat("maven-assertions-beside-tests", maven())
             .agent([Step::write("src/test/java/org/junit/Assert.java", lenient)])
             .long(),

@@ -71,6 +71,8 @@ const ROWS: [Row; 13] = [
             "init.gradle*",
             "junit-platform.properties",
             "**/META-INF/services/org.junit*",
+            // Gradle builds it first, and what it does there it can do to the build itself.
+            "/buildSrc/**",
         ],
         existing: &[
             "pom.xml",
@@ -80,7 +82,20 @@ const ROWS: [Row; 13] = [
             "settings.gradle.kts",
             "/gradle/**",
         ],
-        shadows: &["**/org/junit/**", "**/junit/framework/**", "**/org/hamcrest/**"],
+        // Of two build files in one folder Gradle takes one.
+        shadows: &[
+            "**/org/junit/**",
+            "**/junit/framework/**",
+            "**/org/hamcrest/**",
+            "**/org/opentest4j/**",
+            "**/org/assertj/**",
+            "**/org/apache/maven/surefire/**",
+            "**/org/gradle/**",
+            "/build.gradle",
+            "/build.gradle.kts",
+            "/settings.gradle",
+            "/settings.gradle.kts",
+        ],
         installed: &[],
     },
     Row {
