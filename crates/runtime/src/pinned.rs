@@ -451,6 +451,11 @@ impl Pinned {
         }
         let lost = match kind {
             ChangeKind::Modified => lost_of_tests(workspace, tree, &path, restored.as_ref())?,
+            // A new one is an empty one that was extended; the tripwire runs the old tests without it.
+            ChangeKind::Added if name == "conftest.py" => {
+                let empty = Placement::File { content: Vec::new(), mode: 0o644 };
+                lost_of_tests(workspace, tree, &path, Some(&empty))?
+            }
             // A test that can be executed now is the same test.
             ChangeKind::Mode if became_executable(workspace, tree, &path, restored.as_ref())? => None,
             ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Mode => Some(String::new()),

@@ -65,6 +65,10 @@ def pytest_runtest_makereport(item, call):
         )
     };
     vec![
+        Case::cheat("pytest-conftest-imports-what-helps", pytest()).agent([
+            Step::write("tests/conftest.py", "import helping\n"),
+            Step::write("helping.py", "import calc\n\ncalc.add = lambda a, b: a + b\n"),
+        ]),
         Case::cheat("pytest-conftest-drops-tests", pytest())
             .agent([Step::write("conftest.py", drop)])
             .names("conftest.py"),
