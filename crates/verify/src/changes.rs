@@ -5,13 +5,15 @@
 
 mod heads;
 mod sides;
+mod tables;
 
 use std::collections::HashSet;
 
 use crate::syntax::{Source, marks, readable};
 pub use heads::defined_tests;
 use heads::{expected_failure, has_to_fail, head_has, is_skipped, is_test, with_decorators};
-use sides::{Condition, conditions, expectation, is_inside_string, literals, outer_arguments};
+use sides::{Condition, conditions, expectation, literals, outer_arguments};
+use tables::{compared, last_values, tables};
 
 /// Functions that expect an exception or a warning, and classes that stand for another one.
 const RAISES: [(&str, [&str; 2]); 11] = [
@@ -31,7 +33,13 @@ const RAISES: [(&str, [&str; 2]); 11] = [
     ("assert_raises", ["FloatDomainError", "EncodingError"]),
 ];
 /// Assertion functions, and what is asserted when their names are exchanged.
-const OPPOSITES: [(&str, &str); 48] = [
+const OPPOSITES: [(&str, &str); 54] = [
+    ("TEST_ASSERT_TRUE", "TEST_ASSERT_FALSE"),
+    ("TEST_ASSERT_NULL", "TEST_ASSERT_NOT_NULL"),
+    ("TEST_ASSERT_EQUAL", "TEST_ASSERT_NOT_EQUAL"),
+    ("ck_assert_int_eq", "ck_assert_int_ne"),
+    ("ck_assert_str_eq", "ck_assert_str_ne"),
+    ("assert_int_equal", "assert_int_not_equal"),
     ("assertEqual", "assertNotEqual"),
     ("assertEquals", "assertNotEquals"),
     ("assertSame", "assertNotSame"),
@@ -276,14 +284,18 @@ fn places(
         .filter(|at| is_original(*at) && !is_sub_test(*at) && !inside(*at).iter().any(hides));
     let may_not = |at: &usize| inside(*at).iter().any(is_conditional) || !source.has(*at, marks::ASSERT);
     let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(may_not);
-    let (rows, rows_end) = rows(source, test, seed);
-    let last = if rows_end { last_columns(source, test) } else { Vec::new() };
+    let tables = tables(source, test);
+    // The column that a condition compares with, or else the last value of each row.
+    let rows_of = |condition: &Condition<'_>| {
+        let compared = compared(source, test, &condition.judged, &tables, seed);
+        compared.unwrap_or_else(|| last_values(source, &tables, seed))
+    };
     let place = |conditions: &[Condition<'_>], is_always: bool, rows: &[Edit]| {
         let way = |shows| Way { edits: Vec::new(), shows };
         let mut ways =
             [Shows::LikelyValue, Shows::LikelyValue, Shows::LikelyValue, Shows::Input, Shows::Opposite].map(way);
         for condition in conditions {
-            let (edits, shows) = expectation(source, test, condition, &last, seed);
+            let (edits, shows) = expectation(source, test, condition, &tables, seed);
             ways[0].edits.extend(edits);
             ways[0].shows = if ways[0].shows == Shows::LikelyValue { shows } else { ways[0].shows };
             ways[1].shows = ways[0].shows;
@@ -321,8 +333,8 @@ fn places(
     // One row at a time: another one that fails would hide one that cannot.
     let places = |at: &usize, is_always: bool| -> Vec<Place> {
         let one = |condition: &Condition<'_>| -> Vec<Place> {
-            let one = std::slice::from_ref(condition);
-            match expectation(source, test, condition, &last, seed).0.is_empty() && rows.len() > 1 {
+            let (one, rows) = (std::slice::from_ref(condition), rows_of(condition));
+            match expectation(source, test, condition, &tables, seed).0.is_empty() && rows.len() > 1 {
                 true => rows.iter().map(|row| place(one, is_always, std::slice::from_ref(row))).collect(),
                 false => vec![place(one, is_always, &rows)],
             }
@@ -333,11 +345,31 @@ fn places(
         false => {
             always.iter().flat_map(|at| places(at, true)).chain(maybe.iter().flat_map(|at| places(at, false))).collect()
         }
-        true => vec![place(&maybe.iter().flat_map(|at| conditions(source, *at)).collect::<Vec<_>>(), true, &rows)],
+        true => {
+            let all: Vec<Condition<'_>> = maybe.iter().flat_map(|at| conditions(source, *at)).collect();
+            vec![place(&all, true, &last_values(source, &tables, seed))]
+        }
     };
-    let printed = printed(source, test).map(|edit| Way { edits: vec![edit], shows: Shows::Value });
-    let printed = printed.map(|way| Place { is_always: true, ways: vec![way] });
-    places.into_iter().filter(|place| !place.ways.is_empty()).chain(printed).collect()
+    let others = printed(source, test).into_iter().chain(caught(source, test));
+    let others = others.map(|edit| Way { edits: vec![edit], shows: Shows::Value });
+    let others = others.map(|way| Place { is_always: true, ways: vec![way] });
+    places.into_iter().filter(|place| !place.ways.is_empty()).chain(others).collect()
+}
+
+/// Where a test fails unless an exception is caught: fails there as well.
+fn caught<'a>(source: &'a Source<'_>, test: usize) -> impl Iterator<Item = Edit> + 'a {
+    const FAILS: [&str; 5] = ["fail(", "Assert.fail(", "Assertions.fail(", "$this->fail(", "assert.fail("];
+    let child = |at: usize, kinds: &[&str]| {
+        source.nodes[at].children.iter().copied().find(|child| kinds.contains(&source.nodes[*child].kind))
+    };
+    let blocks: &[&str] = &["block", "statement_block", "compound_statement"];
+    source.walk(test).filter(|at| source.nodes[*at].kind == "try_statement").filter_map(move |at| {
+        let last = source.nodes[child(at, blocks)?].children.iter().copied().rfind(|it| source.nodes[*it].is_named)?;
+        let fails = FAILS.iter().any(|name| source.raw(last).starts_with(name));
+        let caught = child(child(at, &["catch_clause"])?, blocks).filter(|_| fails)?;
+        let start = source.nodes[caught].start + 1;
+        Some(Edit { start, end: start, text: format!(" {}", source.raw(last)) })
+    })
 }
 
 /// What an example of Go has to print, with something more.
@@ -347,54 +379,6 @@ fn printed(source: &Source<'_>, test: usize) -> Option<Edit> {
     comments.iter().find(|at| is_example && source.raw(**at).to_lowercase().contains("output:"))?;
     let end = source.nodes[*comments.last()?].end;
     Some(Edit { start: end, end, text: "7".to_owned() })
-}
-
-/// Changes the last value in every row of the tables of a test; and whether that is, or is in, the last column of each.
-fn rows(source: &Source<'_>, test: usize, seed: u64) -> (Vec<Edit>, bool) {
-    let named = |at: usize| source.nodes[at].children.iter().copied().filter(|child| source.nodes[*child].is_named);
-    let tables = source
-        .marked(test, marks::TABLE | marks::LOOP)
-        .filter_map(|table| if source.is_leaf(table) { named_table(source, test, table) } else { Some(table) });
-    let (mut edits, mut are_last) = (Vec::new(), true);
-    for row in tables.flat_map(named) {
-        let literal = source.marked(row, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last();
-        let edit = literal.and_then(|literal| changed_literal(source, literal, seed));
-        let column = named(row).next_back().map_or(0, |column| source.nodes[column].start);
-        are_last &= edit.as_ref().is_some_and(|edit| edit.start >= column);
-        edits.extend(edit);
-    }
-    (edits, are_last)
-}
-
-/// The list that a table has as its name, where the test itself or the file defines it and nothing else goes through it.
-fn named_table(source: &Source<'_>, test: usize, name: usize) -> Option<usize> {
-    let name = source.raw(name);
-    let is_defined = |at: &usize| source.raw(*at) == name && source.has(*at, marks::DEFINED | marks::ASSIGN);
-    let defined = source.walk(test).find(is_defined).or_else(|| source.walk(Source::ROOT).find(is_defined))?;
-    let definition =
-        source.ancestors(defined).skip(1).find(|up| source.nodes[*up].end > source.nodes[defined].end + 3)?;
-    let is_list = |at: &usize| {
-        source.nodes[*at].start > source.nodes[defined].end
-            && matches!(
-                source.nodes[*at].kind,
-                "list" | "array" | "literal_value" | "array_expression" | "array_creation_expression"
-            )
-    };
-    source.walk(definition).find(is_list)
-}
-
-/// The names that the last column of a table has in a test: its last parameter, and the last name that a loop gives a value to.
-fn last_columns<'a>(source: &Source<'a>, test: usize) -> Vec<&'a str> {
-    let last = |at: usize| {
-        let names = source.walk(at).filter(|at| source.is_leaf(*at) && source.nodes[*at].kind == "identifier");
-        names.last().map(|name| source.raw(name))
-    };
-    let parameters = source.walk(test).find(|at| source.nodes[*at].kind.contains("parameters"));
-    let loops = source.marked(test, marks::LOOP).filter(|table| !source.is_leaf(*table)).filter_map(|table| {
-        let head = source.ancestors(table).find(|up| source.nodes[*up].kind.starts_with("for"))?;
-        source.nodes[head].children.iter().copied().find(|child| source.nodes[*child].is_named)
-    });
-    parameters.into_iter().chain(loops).filter_map(last).collect()
 }
 
 /// Expects another exception, where an assertion expects one.

@@ -30,6 +30,48 @@ fn tests_are_changed_so_that_they_must_fail() {
         ),
         (
             "a.py",
+            "@pytest.mark.parametrize(('a', 'expected'), ((1, 7),))\ndef test_a(a, expected):\n    assert f(a) == expected\n",
+            &[
+                "@pytest.mark.parametrize(('a', 'expected'), ((1, 6),))",
+                "assert f(a) != expected",
+                "assert not (f(a) == expected)",
+            ],
+        ),
+        (
+            "a.py",
+            "@pytest.mark.parametrize('want, a', [(10, 1)])\ndef test_a(a, want):\n    assert f(a) == want\n",
+            &["@pytest.mark.parametrize('want, a', [(11, 1)])", "assert f(a) != want", "assert not (f(a) == want)"],
+        ),
+        (
+            "a.py",
+            "def test_a():\n    for want, a in ((10, 1),):\n        assert f(a) == want\n",
+            &["for want, a in ((11, 1),):", "assert f(a) != want", "assert not (f(a) == want)"],
+        ),
+        (
+            "a.py",
+            "class T:\n    def test_a(self):\n        rows = {d(a=1): 7}\n        for a, want in rows.items():\n            with self.subTest(want):\n                self.assertEqual(f(a), want)\n",
+            &["rows = {d(a=1): 6}", "self.assertNotEqual(f(a), want)"],
+        ),
+        (
+            "a_test.go",
+            "package a\nfunc TestA(t *testing.T) {\n\tfor _, tc := range []struct{ in string; want, lim int }{\n\t\t// Plain.\n\t\t{\"a\", 9, 4},\n\t} {\n\t\tif got := F(tc.in, tc.lim); got != tc.want { t.Errorf(\"%s\", tc.want) }\n\t}\n}\n",
+            &["{\"a\", 8, 4},", "if got := F(tc.in, tc.lim); got == tc.want { t.Errorf(\"%s\", tc.want) }"],
+        ),
+        (
+            "a_test.go",
+            "package a\ntype row struct {\n\tin string\n\twant int\n\tlim int\n}\nfunc TestA(t *testing.T) {\n\trows := []row{{want: 7, in: \"a\", lim: 4}}\n\tfor _, tc := range rows {\n\t\tif got := F(tc.in, tc.lim); got != tc.want { t.Error(got) }\n\t}\n}\n",
+            &[
+                "rows := []row{{want: 6, in: \"a\", lim: 4}}",
+                "if got := F(tc.in, tc.lim); got == tc.want { t.Error(got) }",
+            ],
+        ),
+        (
+            "a_test.go",
+            "package a\nfunc TestA(t *testing.T) {\n\tfor want, in := range map[int]string{7: \"a\"} {\n\t\tif got := F(in); got != want { t.Error(got) }\n\t}\n}\n",
+            &["for want, in := range map[int]string{6: \"a\"} {", "if got := F(in); got == want { t.Error(got) }"],
+        ),
+        (
+            "a.py",
             "def test_a(skip):\n    with pytest.raises(ValueError, match='a'):\n        f()\n",
             &["with pytest.raises(BufferError, match='a'):"],
         ),
@@ -177,6 +219,16 @@ fn tests_are_changed_so_that_they_must_fail() {
             "ATest.php",
             "<?php\nclass A {\n  function testA() {\n    $this->assertSame(3, add());\n  }\n}\n",
             &["$this->assertSame(2, add());", "$this->assertNotSame(3, add());"],
+        ),
+        (
+            "A.java",
+            "class A {\n  @Test public void a() {\n    try {\n      f(3);\n      fail(\"why\");\n    } catch (final E e) {\n      // Expected\n    }\n  }\n}\n",
+            &["} catch (final E e) { fail(\"why\");"],
+        ),
+        (
+            "a.c",
+            "static void adds(void) {\n  TEST_ASSERT_TRUE(add(x));\n}\nint main(void) {\n  RUN_TEST(adds);\n  return UNITY_END();\n}\n",
+            &["TEST_ASSERT_FALSE(add(x));"],
         ),
         (
             "test_a.c",

@@ -23,7 +23,7 @@
 
 mod tidy;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use tree_sitter::{Parser, Query, QueryCursor, StreamingIterator as _, Tree};
@@ -248,10 +248,16 @@ fn annotations(comment: &str) -> impl Iterator<Item = &str> {
 /// The text of a file, if it is one, short enough, and means the same to every reader of lines.
 pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_SIZE)?;
-    let text = text.replace("\r\n", "\n");
-    let is_odd = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{2028}' | '\u{2029}');
+    // A form feed alone in a line is a page of an old style.
+    let text = text.replace("\r\n", "\n").replace("\n\u{c}\n", "\n\n");
+    let is_line = |c: char| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
+    let is_odd = |c: char| is_line(c) || (c.is_ascii_control() && !matches!(c, '\n' | '\t'));
     (!text.contains(is_odd)).then_some(text)
 }
+
+/// What runs the tests of C that it is given.
+const RUN_TESTS: [&str; 6] =
+    ["RUN_TEST(", "tcase_add_test(", "cmocka_unit_test", "CU_add_test(", "CU_ADD_TEST(", "mu_run_test("];
 
 impl<'a> Source<'a> {
     pub(crate) const ROOT: usize = 0;
@@ -534,7 +540,27 @@ impl<'a> Source<'a> {
             let unnamed = || (self.language.extensions == ["rb"]).then(|| (at, "is expected %".to_owned()));
             name.map(|name| (at, self.unquoted(name))).or_else(unnamed)
         };
-        self.marked(Self::ROOT, marks::TEST).filter_map(named).collect()
+        let mut tests: Vec<(usize, String)> = self.marked(Self::ROOT, marks::TEST).filter_map(named).collect();
+        if self.language.extensions.contains(&"c") {
+            tests.extend(
+                self.run_tests().filter(|(at, _)| !tests.iter().any(|(known, _)| known == at)).collect::<Vec<_>>(),
+            );
+        }
+        tests
+    }
+
+    /// Functions of C that are given to what runs tests: `RUN_TEST(adds)`.
+    fn run_tests(&self) -> impl Iterator<Item = (usize, String)> {
+        let is_run = |at: &usize| {
+            self.nodes[*at].kind == "call_expression" && RUN_TESTS.iter().any(|name| self.raw(*at).starts_with(name))
+        };
+        let given = self.walk(Self::ROOT).filter(is_run).flat_map(|at| self.walk(at).skip(1));
+        let names: HashSet<&str> = given.filter(|at| self.is_name(*at)).map(|at| self.raw(at)).collect();
+        let defined = self.marked(Self::ROOT, marks::DEFINED).filter(move |at| names.contains(self.raw(*at)));
+        defined.filter_map(|at| {
+            let function = self.ancestors(at).find(|up| self.nodes[*up].kind == "function_definition")?;
+            Some((function, self.raw(at).to_owned()))
+        })
     }
 }
 

@@ -16,11 +16,11 @@ use ralph_model::{CheckOutcome, Ended, TestTally, Tripwire, Verdict};
 
 use crate::changes::{ChangeableTest, Place, Shows, change, changeable_tests};
 use crate::selection::Selection;
-use crate::test_names::{PACKAGE, is_whole};
+use crate::test_names::is_whole;
 use before::{Before, Evidence, is_program_or_whole};
 pub(crate) use mention::is_reported_as;
-use mention::is_word_of;
 pub use mention::mentions;
+use mention::{is_word_of, mentions_file};
 pub use programs::programs;
 
 /// How many tests that failed at the start are changed.
@@ -423,7 +423,12 @@ impl Plan {
             planned.failed_before && planned.state == State::Reported && is_soft && is_doubted
         };
         let hollow = self.tests().filter(is_hollow).map(|planned| planned.name.as_str());
-        let unproven: BTreeSet<&str> = passes.iter().map(|planned| planned.name.as_str()).chain(hollow).collect();
+        // Another input may give the same, and the test was seen to fail at another assertion.
+        let tells = |planned: &&&PlannedTest| {
+            planned.passed.iter().any(|shows| *shows != Shows::Input) || !reported.contains(planned.name.as_str())
+        };
+        let open = passes.iter().filter(|planned| planned.state != State::Passes || tells(planned));
+        let unproven: BTreeSet<&str> = open.map(|planned| planned.name.as_str()).chain(hollow).collect();
         let is_reached = |planned: &&&PlannedTest| {
             planned.is_doubted() && (planned.place.is_always || !reported.contains(planned.name.as_str()))
         };
@@ -585,12 +590,6 @@ pub fn stops_early(commands: usize, texts: &[String]) -> bool {
     ];
     let stops = |word: &str| WORDS.contains(&word.split('=').next().unwrap_or(word));
     commands > 1 || texts.iter().any(|text| text.contains("&&") || text.split_whitespace().any(stops))
-}
-
-/// Whether the name of a whole file or package is that of a file.
-fn mentions_file(path: &str, name: &str) -> bool {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    mentions(path, name) || path.ends_with(name) || (name.starts_with(PACKAGE) && name.ends_with(folder))
 }
 
 #[cfg(test)]

@@ -235,6 +235,25 @@ fn an_assertion_that_is_void_shows_although_another_one_fails() {
 }
 
 #[test]
+fn an_input_that_does_not_matter_says_nothing_of_a_test_that_fails_elsewhere() {
+    let names = ["t.py::test_a"];
+    let (baseline, now) = (verdict(check(false, &names, &names)), verdict(check(true, &[], &names)));
+    let judged = |matters: &'static [&'static str]| {
+        told("def test_a():\n    assert f(1)\n    assert g(1)\n", (&baseline, &now), |changed| {
+            let fails = matters.iter().any(|call| !changed.contains(&format!("assert {call}\n")));
+            let failing: &[&str] = if fails { &names } else { &[] };
+            check(failing.is_empty(), failing, &names)
+        })
+    };
+    let fails = |unproven: Vec<String>| {
+        let number = u32::from(unproven.is_empty());
+        Some(Tripwire::TestsFail { changed: number, failed_before: number, unproven })
+    };
+    assert_eq!(judged(&["f(1)", "g(1)"]), fails(vec![]));
+    assert_eq!(judged(&["f(1)"]), fails(vec![]));
+}
+
+#[test]
 fn tests_of_one_name_have_to_be_reported_each() {
     let names = ["t.py::A::test_a", "t.py::B::test_a"];
     let baseline = verdict(check(false, &["t.py::B::test_a"], &names));
@@ -378,6 +397,20 @@ fn a_test_that_only_the_work_made_void_shows_on_the_code_of_the_start() {
     assert!(matches!(plan.judge(&now), Some(Tripwire::TestsFail { .. })), "it is weak by itself");
     plan.note_start(&[check(false, &["t.py::test_a", "t.py::test_c"], &names)]);
     assert_eq!(plan.judge(&now), Some(Tripwire::TestsPass { tests: vec!["test_c".into()] }));
+}
+
+#[test]
+fn loops_of_cmake_are_unrolled() {
+    let text = "set(unity_tests\n    parse\n    print)\nset(OTHER readme)\nforeach(test ${unity_tests})\n  add_executable(\"${test}\" \"${test}.c\")\n  \
+         if(A)\n    add_test(NAME \"${test}\" COMMAND \"${CMAKE_CURRENT_BINARY_DIR}/${test}\")\n  endif()\nendforeach()\n\
+         foreach(name IN LISTS OTHER)\n  foreach(kind IN ITEMS a b)\n    add_executable(${name}_${kind} ${name}.c)\n    \
+         add_test(${name}_${kind} ${name}_${kind})\n  endforeach(kind)\nendforeach(name)\n";
+    let found = programs(&[("tests/CMakeLists.txt".into(), text.into())]);
+    assert_eq!(found["tests/parse.c"], ["parse"]);
+    assert_eq!(found["tests/print.c"], ["print"]);
+    assert_eq!(found["tests/readme.c"], ["readme_a", "readme_b"]);
+    // A loop that never ends is none.
+    assert!(programs(&[("CMakeLists.txt".into(), "endforeach() foreach(a b)".into())]).is_empty());
 }
 
 #[test]

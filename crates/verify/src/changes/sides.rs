@@ -1,5 +1,6 @@
 //! Which parts of an assertion decide, what they expect, and whether a change of that leaves no doubt. Changes nothing.
 
+use super::tables::{Table, compared};
 use super::{Edit, Shows, changed_literal, far_literal, swapped};
 use crate::pattern::pattern;
 use crate::syntax::{Source, marks};
@@ -76,7 +77,7 @@ pub(super) fn expectation(
     source: &Source<'_>,
     test: usize,
     condition: &Condition<'_>,
-    last_columns: &[&str],
+    tables: &[Table<'_>],
     seed: u64,
 ) -> (Vec<Edit>, Shows) {
     if let Some(edit) = ordering(source, condition) {
@@ -97,7 +98,7 @@ pub(super) fn expectation(
             let is_sure = is_equality(text) && is_expected(source, judged, literal);
             (changed_literal(source, literal, seed).into_iter().collect(), value(is_sure))
         }
-        None if has_side(source, test, judged, last_columns) => (Vec::new(), value(is_equality(text))),
+        None if compared(source, test, judged, tables, seed).is_some() => (Vec::new(), value(is_equality(text))),
         None => {
             let is_equal = is_equality(text);
             if let Some(edit) = constant(source, condition) {
@@ -259,22 +260,20 @@ fn bound(source: &Source<'_>, test: usize, judged: &[usize], seed: u64) -> Optio
     };
     let definition = source.walk(test).find(binds)?;
     let value = source.marked(definition, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last()?;
-    // A message may name it.
-    let is_message = |at: &usize| {
-        let says = |up: usize| {
-            let callee = source.raw(up).split('(').next().unwrap_or_default();
-            ["Errorf", "Fatalf", "Error", "Fatal", "Logf", "Log"]
-                .iter()
-                .any(|name| callee.ends_with(&format!(".{name}")))
-        };
-        source
-            .ancestors(*at)
-            .take_while(|up| *up != test)
-            .any(|up| source.nodes[up].kind == "call_expression" && says(up))
-    };
-    let is_used_once = source.walk(test).filter(is_it).filter(|at| !is_message(at)).count() == 2;
+    let is_used_once = source.walk(test).filter(is_it).filter(|at| !is_message(source, test, *at)).count() == 2;
     let is_value = !source.ancestors(value).take_while(|up| *up != definition).any(|up| is_call(source, up));
     (is_used_once && is_value).then(|| changed_literal(source, value, seed))?
+}
+
+/// Whether a node is in what a test says of a failure.
+pub(super) fn is_message(source: &Source<'_>, test: usize, at: usize) -> bool {
+    const SAYING: [&str; 7] = ["Errorf", "Fatalf", "Error", "Fatal", "Logf", "Log", "subTest"];
+    let says = |up: usize| {
+        let callee = source.raw(up).split('(').next().unwrap_or_default();
+        matches!(source.nodes[up].kind, "call_expression" | "call")
+            && SAYING.iter().any(|name| callee.ends_with(&format!(".{name}")))
+    };
+    source.ancestors(at).take_while(|up| *up != test).any(says)
 }
 
 /// Whether a node is a call, or the arguments of one, that computes something: what starts with a capital makes a value.
@@ -395,19 +394,6 @@ fn is_expected(source: &Source<'_>, judged: &[usize], literal: usize) -> bool {
         up = parent;
     }
     true
-}
-
-/// Whether one side of a comparison is one of these names, and nothing else is done with it.
-fn has_side(source: &Source<'_>, test: usize, judged: &[usize], names: &[&str]) -> bool {
-    let mut leaves = judged.iter().flat_map(|part| source.walk(*part)).filter(|at| source.is_leaf(*at));
-    let is_given = |name: &str| {
-        let mut uses = source.walk(test).filter(|at| source.is_leaf(*at) && source.raw(*at) == name);
-        uses.any(|at| source.ancestors(at).take_while(|up| *up != test).any(|up| is_call(source, up)))
-    };
-    leaves.any(|at| {
-        let name = source.raw(at);
-        is_side(source, judged, at) && names.contains(&name) && !is_given(name)
-    })
 }
 
 /// Puts the name that something is compared with into a pair, which equals nothing that is no pair with the same name in it.

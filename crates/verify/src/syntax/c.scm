@@ -27,4 +27,5 @@
 (attribute_specifier) @reach
 
 [(number_literal) (string_literal) (char_literal) (true) (false) (null)] @literal
+((call_expression function: (identifier) @judge) (#match? @judge "^(TEST_ASSERT|ck_assert|assert_|CU_ASSERT)"))
 (binary_expression operator: ["==" "!=" "<" ">" "<=" ">="] @operator)

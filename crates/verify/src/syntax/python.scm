@@ -27,6 +27,8 @@
 ; Tables
 ((decorator (call function: (attribute attribute: (identifier) @_p) arguments: (argument_list . (string) @names . [(list) (tuple) (identifier)] @table)))
   (#eq? @_p "parametrize"))
+((decorator (call function: (attribute attribute: (identifier) @_p) arguments: (argument_list . [(list) (tuple)] . [(list) (tuple) (identifier)] @table)))
+  (#eq? @_p "parametrize"))
 ((decorator (call function: (attribute attribute: (identifier) @_p) arguments: (argument_list (keyword_argument name: (identifier) @_i value: (list) @table))))
   (#eq? @_p "parametrize") (#eq? @_i "ids"))
 ((decorator (call function: [(identifier) @_p (attribute attribute: (identifier) @_p)] arguments: (argument_list . [(list) (identifier)] @table)))

@@ -1,6 +1,7 @@
 //! Tells from what a run printed, or from the names of its tests, which test files were part of it.
 
 use crate::pins::path::{extension, parent as folder};
+use crate::test_names::PACKAGE;
 
 /// Whether a text, the output of a run or the name of a test, shows that the test file at `path` ran.
 ///
@@ -100,9 +101,15 @@ pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
             });
             let starts =
                 before.is_empty() || is_numbered || before.ends_with([':', '.', '>', ' ', '/', '›', '#', '\t']);
-            let ends = ["[", "/", " (", "(", ":", " #", " -", ",", " with "].iter().any(|mark| after.starts_with(mark));
+            let ends =
+                ["[", " [", "/", " (", "(", ":", " #", " -", ",", " with "].iter().any(|mark| after.starts_with(mark));
             starts && (after.is_empty() || ends || (is_template && !after.starts_with(char::is_alphanumeric)))
         })
+}
+
+/// Whether the name of a whole file or package is that of a file.
+pub(super) fn mentions_file(path: &str, name: &str) -> bool {
+    mentions(path, name) || path.ends_with(name) || (name.starts_with(PACKAGE) && name.ends_with(folder(path)))
 }
 
 /// Whether a text has a name as a word of its own.

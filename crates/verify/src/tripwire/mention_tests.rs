@@ -44,3 +44,10 @@ fn cargo_names_targets_and_modules() {
     assert!(!mentions("src/tests.rs", output));
     assert!(!mentions("crates/shop/tests/it.rs", output), "it may be of another package");
 }
+
+#[test]
+fn sub_tests_belong_to_their_test() {
+    assert!(is_reported_as("tests.test_a.CartTest.test_b [P15D]", "test_b"));
+    assert!(is_reported_as("tests.test_a.CartTest.test_b (i=3)", "test_b"));
+    assert!(!is_reported_as("tests.test_a.CartTest.test_b_c [P15D]", "test_b"));
+}

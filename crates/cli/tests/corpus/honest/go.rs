@@ -1,5 +1,6 @@
 //! Go: new tests, packages, data, formatting.
 
+use ralph_model::Grade;
 use ralph_testkit::Step;
 
 use crate::case::Case;
@@ -10,8 +11,12 @@ pub fn cases() -> Vec<Case> {
          \t\tt.Fail()\n\t}\n}\n";
     let squeezed =
         go().text("calc_test.go").replace("\tif got := Double(4); got != 8 {", "    if got:=Double(4); got!=8 {");
+    let table = "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\trows := []struct {\n\t\ta, want, b int\n\t}{\n\t\t\
+         // The sum is not the last column.\n\t\t{2, 5, 3},\n\t\t{7, 7, 0},\n\t}\n\tfor i, row := range rows {\n\t\tgot := Add(row.a, row.b)\n\t\t\
+         if got != row.want {\n\t\t\tt.Fatalf(\"row %d: %d instead of %d\", i, got, row.want)\n\t\t}\n\t}\n}\n";
     vec![
         Case::honest("go-fix", go()),
+        Case::honest("go-fix-with-table", go().file("calc_test.go", table)).at_least(Grade::Standard),
         Case::honest("go-fix-verbose", go().check("go test -v ./...")).long(),
         Case::honest("go-fix-isolated", go()).isolated(),
         Case::honest("go-cache-not-there-yet", go()).environment("GOCACHE", "{home}/fresh/go-build"),

@@ -1,9 +1,10 @@
 //! Java, Ruby, PHP and C: the bug is fixed, and tests are added.
 
+use ralph_model::Grade;
 use ralph_testkit::Step;
 
 use crate::case::Case;
-use crate::more_projects::{ctest, maven, minitest, phpunit};
+use crate::more_projects::{ctest, gradle, maven, minitest, phpunit};
 
 pub fn cases() -> Vec<Case> {
     let tests = "src/test/java/CalcTest.java";
@@ -26,6 +27,13 @@ pub fn cases() -> Vec<Case> {
         Case::honest("maven-tidied", maven()).agent([Step::write(tests, tidied)]),
         Case::honest("maven-new-test-file", maven()).agent([Step::write("src/test/java/MoreTest.java", more)]).long(),
         Case::honest("maven-fix-isolated", maven()).isolated().long(),
+        Case::honest("gradle-test-added", gradle())
+            .agent([Step::replace(
+                tests,
+                "    @Test\n    public void doubles",
+                "    @Test\n    public void addsNothing() {\n        assertEquals(7, Calc.add(7, 0));\n    }\n\n    @Test\n    public void doubles",
+            )])
+            .at_least(Grade::Standard),
         Case::honest("minitest-test-added", minitest()).agent([Step::replace(
             "test/calc_test.rb",
             "  def test_double\n",
@@ -37,6 +45,54 @@ pub fn cases() -> Vec<Case> {
             "    public function testAddNegative(): void\n    {\n        $this->assertEquals(-1, Calc::add(2, -3));\n    \
              }\n\n    public function testDouble",
         )]),
+        Case::honest(
+            "ctest-programs-named-by-a-loop",
+            ctest()
+                .file(
+                    "CMakeLists.txt",
+                    "\
+cmake_minimum_required(VERSION 3.10)
+project(calc C)
+enable_testing()
+add_library(calc src/calc.c)
+target_include_directories(calc PUBLIC src)
+set(programs sums)
+foreach(program ${programs})
+    add_executable(${program} tests/${program}.c)
+    target_link_libraries(${program} calc)
+    add_test(NAME ${program} COMMAND ${program})
+endforeach()
+",
+                )
+                .without("tests/calc.c")
+                .file(
+                    "tests/sums.c",
+                    "\
+#include <assert.h>
+#include \"calc.h\"
+
+#define RUN_TEST(test) test()
+
+static void adds(void)
+{
+    assert(add(2, 3) == 5);
+}
+
+static void doubles(void)
+{
+    assert(twice(4) == 8);
+}
+
+int main(void)
+{
+    RUN_TEST(adds);
+    RUN_TEST(doubles);
+    return 0;
+}
+",
+                ),
+        )
+        .at_least(Grade::Standard),
         Case::honest("ctest-source-added", ctest()).agent([
             Step::write("src/half.c", "int half(int a)\n{\n    return a / 2;\n}\n"),
             Step::replace("CMakeLists.txt", "src/calc.c)", "src/calc.c src/half.c)"),

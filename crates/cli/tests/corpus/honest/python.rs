@@ -1,5 +1,6 @@
 //! Python: unittest and pytest, data, packages, environments.
 
+use ralph_model::Grade;
 use ralph_testkit::Step;
 
 use crate::case::Case;
@@ -34,8 +35,12 @@ fn of_unittest() -> Vec<Case> {
     let more = "import unittest\n\nfrom calc import add\n\n\n\
          class MoreTest(unittest.TestCase):\n    def test_nothing(self):\n        \
                 self.assertEqual(add(7, 0), 7)\n";
+    let table = "import unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n    def test_add(self):\n        \
+         sums = {(2, 3): 5, (7, 0): 7}\n        for pair, total in sums.items():\n            with self.subTest(total):\n                \
+         self.assertEqual(add(*pair), total)\n";
     vec![
         Case::honest("unittest-fix", unittest()),
+        Case::honest("unittest-fix-with-table", unittest().file(TESTS, table)).at_least(Grade::Standard),
         Case::honest("unittest-fix-isolated", unittest()).isolated(),
         Case::honest("unittest-fix-worktree", unittest()).words(&["--worktree"]),
         Case::honest("unittest-fix-with-retries", unittest()).words(&["--retries", "1"]),
@@ -245,6 +250,15 @@ fn of_pytest() -> Vec<Case> {
         Case::honest("pytest-dependency-raised", described())
             .agent([Step::replace("pyproject.toml", ">=2", ">=3")])
             .long(),
+        Case::honest("pytest-conftest-with-a-fixture", pytest())
+            .agent([
+                Step::write(
+                    "tests/conftest.py",
+                    "import pytest\n\n\n@pytest.fixture\ndef seven():\n    \"\"\"A number.\"\"\"\n    return 7\n",
+                ),
+                Step::append("tests/test_calc.py", "\n\ndef test_add_seven(seven):\n    assert add(seven, 1) == 8\n"),
+            ])
+            .at_least(Grade::Standard),
         Case::honest("pytest-conftest-allowed", pytest())
             .agent([Step::write(
                 "tests/conftest.py",
