@@ -250,8 +250,8 @@ pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_SIZE)?;
     // A form feed alone in a line is a page of an old style.
     let text = text.replace("\r\n", "\n").replace("\n\u{c}\n", "\n\n");
-    let is_line = |c: char| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
-    let is_odd = |c: char| is_line(c) || (c.is_ascii_control() && !matches!(c, '\n' | '\t'));
+    // What some reader takes for the end of a line or of the file, or for a blank.
+    let is_odd = |c: char| matches!(c, '\0' | '\u{b}'..='\r' | '\u{1a}'..='\u{1f}' | '\u{7f}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     (!text.contains(is_odd)).then_some(text)
 }
 
