@@ -172,7 +172,9 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
     if path.ends_with(".rs") && !text.contains("test]") && !text.contains("test(") {
         return Vec::new();
     }
-    let Some(source) = Source::parse(path, &text) else { return Vec::new() };
+    // Macros in the head of one function of C do not hide the others.
+    let parsed = if path.ends_with(".c") { Source::parse_items(path, &text) } else { Source::parse(path, &text) };
+    let Some(source) = parsed else { return Vec::new() };
     let original = original.and_then(readable);
     let is_original = |at: usize| original.as_ref().is_none_or(|original| original.contains(source.raw(at)));
     let helpers = helpers(&source);

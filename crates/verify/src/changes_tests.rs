@@ -227,7 +227,7 @@ fn tests_are_changed_so_that_they_must_fail() {
         ),
         (
             "a.c",
-            "static void adds(void) {\n  TEST_ASSERT_TRUE(add(x));\n}\nint main(void) {\n  RUN_TEST(adds);\n  return UNITY_END();\n}\n",
+            "static void adds(void) {\n  TEST_ASSERT_TRUE(add(x));\n}\nint EXPORTED main(void) {\n  RUN_TEST(adds);\n  return UNITY_END();\n}\n",
             &["TEST_ASSERT_FALSE(add(x));"],
         ),
         (

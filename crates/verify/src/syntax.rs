@@ -257,7 +257,7 @@ pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
 
 /// What runs the tests of C that it is given.
 const RUN_TESTS: [&str; 6] =
-    ["RUN_TEST(", "tcase_add_test(", "cmocka_unit_test", "CU_add_test(", "CU_ADD_TEST(", "mu_run_test("];
+    ["RUN_TEST(", "tcase_add_test(", "cmocka_unit_test(", "CU_add_test(", "CU_ADD_TEST(", "mu_run_test("];
 
 impl<'a> Source<'a> {
     pub(crate) const ROOT: usize = 0;
@@ -267,7 +267,7 @@ impl<'a> Source<'a> {
         Self::read(path, text, Errors::Refuse)
     }
 
-    /// Reads Rust of which some item cannot be parsed: that item is one token.
+    /// Reads Rust or C of which some item cannot be parsed: that item is one token.
     pub(crate) fn parse_items(path: &str, text: &'a str) -> Option<Self> {
         Self::read(path, text, Errors::InItems)
     }
@@ -314,7 +314,7 @@ impl<'a> Source<'a> {
                 let is_named = node.is_named();
                 self.nodes.push(Node { kind, is_named, start, end, parent, children: Vec::new(), marks: 0 });
                 let is_open = kind != "variable_name" && !node.has_error()
-                    || matches!(kind, "source_file" | "mod_item" | "declaration_list");
+                    || matches!(kind, "source_file" | "translation_unit" | "mod_item" | "declaration_list");
                 descend = node.child_count() > 0 && is_open && !self.is_plain_string(&node) && self.is_covered(&node);
             }
             if descend && cursor.goto_first_child() {
@@ -551,11 +551,11 @@ impl<'a> Source<'a> {
 
     /// Functions of C that are given to what runs tests: `RUN_TEST(adds)`.
     fn run_tests(&self) -> impl Iterator<Item = (usize, String)> {
-        let is_run = |at: &usize| {
-            self.nodes[*at].kind == "call_expression" && RUN_TESTS.iter().any(|name| self.raw(*at).starts_with(name))
-        };
-        let given = self.walk(Self::ROOT).filter(is_run).flat_map(|at| self.walk(at).skip(1));
-        let names: HashSet<&str> = given.filter(|at| self.is_name(*at)).map(|at| self.raw(at)).collect();
+        // Of a function with a macro in its head only the text is known.
+        let given = RUN_TESTS.iter().flat_map(|name| self.text.match_indices(name));
+        let given = given.filter_map(|(at, name)| self.text[at + name.len()..].split(')').next());
+        let names: HashSet<&str> =
+            given.flat_map(|list| list.split(|c: char| !c.is_alphanumeric() && c != '_')).collect();
         let defined = self.marked(Self::ROOT, marks::DEFINED).filter(move |at| names.contains(self.raw(*at)));
         defined.filter_map(|at| {
             let function = self.ancestors(at).find(|up| self.nodes[*up].kind == "function_definition")?;
