@@ -1,6 +1,7 @@
 //! The `ralph` program: words and screens. Everything that is decided or done is in the libraries.
 
 mod args;
+mod clock;
 mod commands;
 mod input;
 mod journal;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::args::ScreenArgs;
+use crate::clock::with_local_times;
 use crate::input::Signals;
 use crate::page::Page;
 use crate::screen::{Screen, counted, dollars, rule};
@@ -405,7 +406,7 @@ pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> Page {
         lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));
     }
     let mut page = Page::default();
-    page.text(0, &result.headline(), of_status(result.status, result.verified));
+    page.text(0, &with_local_times(&result.headline()), of_status(result.status, result.verified));
     lines.into_iter().for_each(|line| page.line(line));
     page
 }

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::follow::{Hints, summary};
 use crate::args::{SessionAction, SessionArgs, SessionStartArgs};
+use crate::clock::with_local_times;
 use crate::input::{now, variable};
 use crate::journal::view;
 use crate::screen::{Screen, asking, counted, told};
@@ -248,7 +249,7 @@ pub(crate) async fn cancel_loop(
     match (json, result) {
         (true, Some(result)) => screen.json(&serde_json::to_value(result)?)?,
         (true, None) => screen.json(&json!({ "loopId": loop_id }))?,
-        (false, Some(result)) => screen.result(&result.headline())?,
+        (false, Some(result)) => screen.result(&with_local_times(&result.headline()))?,
         (false, None) => screen.result(&format!("loop {} was over already", loop_id.short()))?,
     }
     Ok(0)

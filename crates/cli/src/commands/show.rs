@@ -11,6 +11,7 @@ use ratatui_core::text::{Line, Span};
 
 use super::list::of_race;
 use crate::args::ShowArgs;
+use crate::clock::{local, with_local_times};
 use crate::journal::{chosen, view};
 use crate::page::{Fit, Page, Table, cell, cost};
 use crate::screen::Screen;
@@ -98,7 +99,7 @@ fn race_as_text(race: &RaceRunView) -> Page {
     page.line(heading("race", &entry.short, entry.state(), of_status(entry.status, entry.verified)));
     page.field("id", &entry.loop_id.to_string(), PLAIN);
     page.field("workspace", &entry.workspace, PLAIN);
-    page.field("started", &entry.started_at.rfc3339(), PLAIN);
+    page.field("started", &local(entry.started_at), PLAIN);
     page.field("iterations", &entry.iterations.to_string(), PLAIN);
     page.field("cost", &format!("{} of {budget}", entry.cost), PLAIN);
     page.field("winner", &winner, PLAIN);
@@ -155,7 +156,7 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
     page.field("id", &state.loop_id.to_string(), PLAIN);
     page.field("workspace", &run.workspace, PLAIN);
     page.field("agent", &run.agents(), PLAIN);
-    page.field("started", &state.started_at.rfc3339(), PLAIN);
+    page.field("started", &local(state.started_at), PLAIN);
     page.field("iterations", &format!("{} of {}", state.counted, state.max_iterations), PLAIN);
     page.field("cost", &state.money(), PLAIN);
     state.usage.limits().iter().for_each(|limits| page.field("limits", limits, PLAIN));
@@ -174,7 +175,7 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
             state.grade_reasons.iter().for_each(|reason| page.field("", reason, PLAIN));
         }
         if outcome.status != RunStatus::Completed {
-            page.field("", &outcome.details, PLAIN);
+            page.field("", &with_local_times(&outcome.details), PLAIN);
         }
     }
     for HintView { iteration, text: hint, .. } in &run.hints {

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::token::read_first;
 use crate::args::{ConnectionArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs};
+use crate::clock::local;
 use crate::input::now;
 use crate::page::{Fit, Table, age, cell, cost};
 use crate::screen::Screen;
@@ -208,7 +209,7 @@ fn show(task: &Task, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<(
     let verified = if task.verified { ", verified" } else { "" };
     let mut lines = vec![
         ("id", task.id.to_string()),
-        ("created", task.created_at.rfc3339()),
+        ("created", local(task.created_at)),
         ("iterations", format!("{} of {}", task.ralph_iterations, task.ralph_max_iterations)),
         ("cost", format!("{} of {}", task.cost_usd, task.max_cost_usd)),
     ];
@@ -220,7 +221,7 @@ fn show(task: &Task, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<(
         ("promise", task.ralph_promise.clone()),
         ("check", task.verification_command.clone()),
         ("tags", Some(task.tags.join(", ")).filter(|tags| !tags.is_empty())),
-        ("finished", task.finished_at.map(|at| at.rfc3339())),
+        ("finished", task.finished_at.map(local)),
         ("reason", task.failure_reason.clone()),
     ];
     lines.extend(optional.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))));
@@ -293,7 +294,7 @@ fn line(event: &TaskEvent, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Re
             Value::String(text) => format!("{name}={text}"),
             value => format!("{name}={value}"),
         });
-        format!("{}  {:15} {}", event.at.rfc3339(), event.kind, shown.collect::<Vec<_>>().join("  "))
+        format!("{}  {:15} {}", local(event.at), event.kind, shown.collect::<Vec<_>>().join("  "))
     };
     screen.result(&text)?;
     Ok(screen.out.flush()?)

@@ -7,6 +7,7 @@ use ralph_store::{Role, Token};
 use serde_json::json;
 
 use crate::args::{TokenAction, TokenArgs};
+use crate::clock::local;
 use crate::input::now;
 use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
@@ -57,7 +58,7 @@ async fn list(as_json: bool, around: &Host, screen: &mut Screen<'_>) -> anyhow::
     } else {
         let mut table = Table::new([("NAME", Fit::Name), ("ROLE", Fit::Left), ("CREATED", Fit::Left)]);
         for token in &tokens {
-            table.row([token.name.clone(), role_name(token).to_owned(), token.created_at.rfc3339()].map(cell));
+            table.row([token.name.clone(), role_name(token).to_owned(), local(token.created_at)].map(cell));
         }
         screen.page(table.into())?;
     }

@@ -9,6 +9,7 @@ use ratatui_core::text::{Line, Span};
 use serde_json::json;
 
 use crate::args::TrustArgs;
+use crate::clock::local;
 use crate::page::{Fit, Page, Table, cell};
 use crate::screen::{Screen, counted};
 use crate::style::{GOOD, QUIET};
@@ -140,7 +141,7 @@ async fn list(args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<
     } else {
         let mut table = Table::new([("SHA-256", Fit::Left), ("APPROVED", Fit::Left), ("FILE", Fit::Words)]);
         for one in &trusted {
-            table.row([cell(short(&one.hash)), Span::styled(one.at.utc_date(), QUIET), cell(one.path.clone())]);
+            table.row([cell(short(&one.hash)), Span::styled(local(one.at), QUIET), cell(one.path.clone())]);
         }
         screen.page(table.into())?;
     }

@@ -7,6 +7,7 @@ use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, 
 use ratatui_core::style::Style;
 
 use super::agent_event::{event_line, is_failure};
+use crate::clock::{local_today, with_local_times};
 use crate::screen::{counted, dollars};
 use crate::style::{BAD, BUSY, GOOD, PLAIN, QUIET, WARN, of_status};
 
@@ -81,7 +82,9 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
         Delta::Waiting { wait } => lasting(WARN, waiting(wait, now)),
         Delta::Alerted { alert } => lasting(WARN, format!("alert: {}", alert.sentence())),
         // Whoever started the loop prints its result, so the live view need not keep it.
-        Delta::Finished { outcome } => passing(of_status(state.status, state.verified), outcome.headline()),
+        Delta::Finished { outcome } => {
+            passing(of_status(state.status, state.verified), with_local_times(&outcome.headline()))
+        }
     })
 }
 
@@ -153,20 +156,13 @@ fn waiting(wait: &WaitView, now: Timestamp) -> String {
         "" => kind.words().to_owned(),
         message => format!("{}: {}", kind.words(), message.trim_end_matches('.')),
     };
-    let (clock, left) = (clock(wait.until, now), wait.until.since(now));
+    let (clock, left) = (local_today(wait.until, now), wait.until.since(now));
     format!("waiting until {clock} ({left}): {what}; this is not counted as an iteration")
 }
 
 /// `up to 10 iterations`
 pub(super) fn up_to(iterations: u32) -> String {
     format!("up to {}", counted(iterations, "iteration", "iterations"))
-}
-
-/// A time to wait for: to the second, with the day only where it is another.
-fn clock(at: Timestamp, now: Timestamp) -> String {
-    let text = at.rfc3339();
-    let time = text.get(11..19).unwrap_or(&text);
-    if at.utc_date() == now.utc_date() { format!("{time} UTC") } else { format!("{} {time} UTC", at.utc_date()) }
 }
 
 /// The first line with words in it: an objective can be a whole page.

@@ -51,10 +51,10 @@ fn a_wait_names_its_end_once_and_to_the_second() {
     };
     assert_eq!(
         waiting(Timestamp(now.0 + 130_000), "too many requests."),
-        "waiting until 18:48:05 UTC (2m 10s): rate or usage limit: too many requests; this is not counted as an iteration"
+        "waiting until 21:48:05 (2m 10s): rate or usage limit: too many requests; this is not counted as an iteration"
     );
     assert_eq!(
         waiting(Timestamp(now.0 + 8 * 3_600_000), ""),
-        "waiting until 2026-11-16 02:45:55 UTC (8h 00m): rate or usage limit; this is not counted as an iteration"
+        "waiting until 2026-11-16 05:45:55 (8h 00m): rate or usage limit; this is not counted as an iteration"
     );
 }

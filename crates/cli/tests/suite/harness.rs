@@ -94,6 +94,7 @@ impl User {
             .env("HOME", self.home())
             .env("RALPH_HOME", self.state())
             .env("TMPDIR", self.temporary())
+            .env("TZ", "UTC")
             .stdin(Stdio::null());
         // Toolchains of this machine, for fixtures that build.
         for name in ["CARGO_HOME", "RUSTUP_HOME"] {

@@ -86,7 +86,7 @@ fn a_limit_is_waited_out_and_is_no_iteration() {
     let scene = Scene::new([Run::new().limited(6, 50_000), works()]);
     let ended = scene.run(&[]).ok();
     let until =
-        jiff::Timestamp::from_second(scene.fake.number(1, "resets")).unwrap().strftime("%H:%M:%S UTC (").to_string();
+        jiff::Timestamp::from_second(scene.fake.number(1, "resets")).unwrap().strftime("%H:%M:%S (").to_string();
     let told = ended.stderr.lines().find(|line| line.starts_with("waiting until ")).unwrap();
     assert!(told.contains(&until) && !told.contains(&scene.resets(1)), "{until}: {told}");
     assert!(ended.stderr.contains("not counted as an iteration"), "{}", ended.stderr);

@@ -247,3 +247,22 @@ fn a_folder_below_a_ralph_toml_belongs_to_its_project() {
     let here = user.ralph(&below, ["run", "Fix it", "--workspace", ".", "--json"]).with_code(2);
     assert!(!here.stderr.contains("ralph.toml"), "{}", here.stderr);
 }
+
+/// Screens show the time of the place, and programs read UTC.
+#[test]
+fn times_on_screens_are_local_and_to_the_second() {
+    let (user, repo) = (User::new(), Repo::init());
+    let agent = user.agent(Script::new().run([Step::write("done.txt", "x")]));
+    user.ralph(repo.path(), run_words_with(&agent, 1, &["--criteria", "test -f done.txt"])).ok();
+    let shown = |words: &[&str]| {
+        let output = user.command(repo.path(), words).env("TZ", "XXX-5:45").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let at: jiff::Timestamp = user.newest_loop()["startedAt"].as_str().unwrap().parse().unwrap();
+    let local = at.to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::Offset::from_seconds(5 * 3600 + 45 * 60).unwrap()));
+    let text = shown(&["show"]);
+    let started = text.lines().find_map(|line| line.trim().strip_prefix("started")).unwrap().trim();
+    assert_eq!(started, local.strftime("%Y-%m-%d %H:%M:%S").to_string());
+    let json: serde_json::Value = serde_json::from_str(&shown(&["list", "--json"])).unwrap();
+    assert_eq!(json[0]["startedAt"], at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string());
+}
