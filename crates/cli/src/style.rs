@@ -156,6 +156,15 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     text[..end_of(text, width.saturating_sub(1))].to_owned() + mark
 }
 
+/// As [`fit`], cut between two words where that keeps at least half of the room.
+pub(crate) fn fit_words(text: &str, width: usize) -> String {
+    let cut = fit(text, width);
+    let Some(kept) = cut.strip_suffix('…').filter(|_| cut != text) else { return cut };
+    let is_between = text[kept.len()..].starts_with([' ', ':', ',', '/']);
+    let end = kept.rfind(' ').filter(|end| !is_between && columns(&kept[..*end]) >= width / 2);
+    format!("{}…", kept[..end.unwrap_or(kept.len())].trim_end_matches([' ', ':', ',']))
+}
+
 /// The text, or as much of both ends as fits: names differ at their ends.
 pub(crate) fn fit_middle(text: &str, width: usize) -> String {
     if columns(text) <= width {

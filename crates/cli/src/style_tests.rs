@@ -1,6 +1,24 @@
 use super::*;
 
 #[test]
+fn a_text_is_cut_between_words_where_that_keeps_half_of_it() {
+    for (text, width, expected) in [
+        ("check 59.0s: npm test", 30, "check 59.0s: npm test"),
+        ("check 59.0s: npm test -- --all", 24, "check 59.0s: npm test…"),
+        ("works 1m 03s: Edit", 14, "works 1m 03s…"),
+        ("works 1m 03s: Edit", 13, "works 1m 03s…"),
+        ("works averylongwordwithoutablank", 20, "works averylongword…"),
+        ("ends with…", 10, "ends with…"),
+        ("", 0, ""),
+        ("ab", 1, "…"),
+        ("ab", 0, ""),
+    ] {
+        assert_eq!(fit_words(text, width), expected, "{text} in {width}");
+        assert!(columns(&fit_words(text, width)) <= width);
+    }
+}
+
+#[test]
 fn text_is_cut_by_columns_and_never_inside_a_character() {
     let table = [
         ("short", 10, "short"),

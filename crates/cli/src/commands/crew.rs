@@ -1,5 +1,6 @@
 //! `ralph crew`: a request to a crew, or a conversation with one; and how other commands show a crew.
 
+mod lines;
 mod terminal;
 
 use anyhow::{Context as _, bail};
@@ -16,11 +17,12 @@ use tokio::task::JoinHandle;
 
 use super::show::heading;
 use crate::args::{CrewArgs, ResumeArgs};
+use crate::clock::local;
 use crate::input::{Signals, is_interactive};
 use crate::page::Page;
 use crate::screen::{Example, Screen, asking, counted, dollars};
 use crate::style::{BAD, BUSY, GOOD, PLAIN, TITLE, WARN, flat, of_status};
-use terminal::{Lines, Terminal};
+use terminal::Terminal;
 
 const EXAMPLE: Example =
     Example("ralph crew \"Find out why the tests fail\" --max-cost 2 --model anthropic:claude-sonnet-5-5");
@@ -154,7 +156,7 @@ pub(crate) async fn show(
     page.field("id", &entry.id.to_string(), PLAIN);
     page.field("workspace", &entry.workspace, PLAIN);
     page.field("models", &crew.config().models.join(", "), PLAIN);
-    page.field("started", &entry.started_at.rfc3339(), PLAIN);
+    page.field("started", &local(entry.started_at), PLAIN);
     page.field("rounds", &format!("{} of {}", crew.rounds(), crew.config().max_rounds), PLAIN);
     let limit = crew.config().max_cost.map(|max| format!(" of {max}")).unwrap_or_default();
     page.field("cost", &format!("{}{limit}", crew.spent()), PLAIN);
@@ -208,15 +210,14 @@ pub(crate) async fn logs(store: &StoreHandle, entry: &RunEntry, screen: &mut Scr
     let mut events = events.into_iter();
     let Some((at, first)) = events.next() else { return Ok(0) };
     let (mut crew, effects) = Crew::start(at, first)?;
-    let mut lines = Lines::default();
-    let mut text = String::new();
+    let mut page = Page::default();
     let mut all = vec![effects];
     all.extend(events.map(|(at, event)| crew.step(at, event)));
     for effect in all.into_iter().flatten() {
         if let ralph_crew::CrewEffect::Tell(told) = effect {
-            lines.of(&told).into_iter().for_each(|line| text.push_str(&format!("{line}\n")));
+            lines::add(&mut page, &told);
         }
     }
-    screen.result(&text)?;
+    screen.page(page)?;
     Ok(0)
 }

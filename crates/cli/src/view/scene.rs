@@ -9,10 +9,12 @@ use crate::screen::dollars;
 use crate::style::{PLAIN, QUIET, columns, of_status};
 
 use super::state::View;
-use super::widgets::{Panel, Row, loop_panel};
+use super::widgets::{Candidate, Panel, Row, Widths, loop_panel};
 
 /// A long name of a model must not push away what happens.
 const LONGEST_NAME: usize = 24;
+/// In a narrower terminal what a candidate does says more than a column that most of the line would go to.
+const LEAST_FOR_FAILING: usize = 60;
 
 /// One loop, or several that race.
 #[derive(Debug, Clone, Default)]
@@ -66,19 +68,29 @@ impl Scene {
             views().map(|view| columns(&view.run.agent)).max().unwrap_or(0).min((width / 4).clamp(8, LONGEST_NAME));
         let elapsed = ended.unwrap_or(now).since(opened).to_string();
         let mut rows = vec![Row::Head { title: format!("ralph race  {objective}"), elapsed }];
-        rows.extend(self.candidates.iter().map(|(number, view)| candidate(*number, view, names, now)));
+        let mut candidates: Vec<Candidate> =
+            self.candidates.iter().map(|(number, view)| candidate(*number, view, now)).collect();
+        // Each column is as wide as its widest cell, so that the cells stand below each other.
+        let widest =
+            |cell: fn(&Candidate) -> &String| candidates.iter().map(|one| columns(cell(one))).max().unwrap_or(0);
+        let widths = Widths {
+            names,
+            iteration: widest(|one| &one.iteration),
+            failing: if width < LEAST_FOR_FAILING { 0 } else { widest(|one| &one.failing) },
+            cost: widest(|one| &one.cost),
+        };
+        rows.extend(candidates.drain(..).map(|one| Row::Candidate(one, widths)));
         let most = views().map(|view| view.run.max_cost).max().unwrap_or(Money::ZERO);
         rows.push(Row::Cost { spent: views().map(View::spent).sum(), most });
         Panel { rows, recent: Vec::new() }
     }
 }
 
-fn candidate(number: u32, view: &View, names: usize, now: Timestamp) -> Row {
+fn candidate(number: u32, view: &View, now: Timestamp) -> Candidate {
     let failing = view.run.failing.last().copied().flatten();
-    Row::Candidate {
+    Candidate {
         number,
         agent: view.run.agent.clone(),
-        names,
         iteration: format!("{}/{}", view.run.iteration, view.run.max_iterations),
         what: view.short_words(now),
         failing: failing.map(|failing| format!("{failing} failing")).unwrap_or_default(),

@@ -62,18 +62,25 @@ fn shown(steps: &[Scripted], width: usize) -> String {
 }
 
 #[test]
-fn a_race_at_three_widths() {
+fn a_race_at_four_widths() {
     insta::assert_snapshot!(shown(&racing(), 40), @"
     ralph race  Fix the failing tes…  1m 10s
-    1  clau…:opus  2/10  works 1m …  $0.3374
-    2  codex       1/10  check 59.…    $0.00
-    3  gemi…flash  1/10  waits 2m …    $0.00
+    1  clau…:opus  2/10  works 1m…   $0.3374
+    2  codex       1/10  check…        $0.00
+    3  gemi…flash  1/10  waits 2m…     $0.00
     cost       █░░░░░░░░░░  $0.3374 of $5.00
+    ");
+    insta::assert_snapshot!(shown(&racing(), 60), @"
+    ralph race  Fix the failing tests in src/utils        1m 10s
+    1  claude:opus      2/10  works 1m 03s…   4 failing  $0.3374
+    2  codex            1/10  check 59.0s…    7 failing    $0.00
+    3  gemini:…5-flash  1/10  waits 2m 10s…   1 failing    $0.00
+    cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
     insta::assert_snapshot!(shown(&racing(), 80), @"
     ralph race  Fix the failing tests in src/utils                            1m 10s
-    1  claude:opus           2/10  works 1m 03s: Edit: src/uti…   4 failing  $0.3374
-    2  codex                 1/10  check 59.0s: npm test -- --…   7 failing    $0.00
+    1  claude:opus           2/10  works 1m 03s: Edit…            4 failing  $0.3374
+    2  codex                 1/10  check 59.0s: npm test --…      7 failing    $0.00
     3  gemini:ge…-2.5-flash  1/10  waits 2m 10s: rate or usage…   1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
@@ -83,6 +90,36 @@ fn a_race_at_three_widths() {
     2  codex                    1/10  check 59.0s: npm test -- --all                                      7 failing    $0.00
     3  gemini:gemini-2.5-flash  1/10  waits 2m 10s: rate or usage limit                                   1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
+    ");
+}
+
+/// The columns stand below each other whatever the figures are.
+#[test]
+fn a_race_whose_figures_have_more_digits() {
+    let mut steps = racing();
+    steps.extend((0..8).flat_map(|_| [of_agent(1, decided((5, 104), 1_333_334)), started(1)]));
+    for width in [60, 80, 120] {
+        let lines = lines_of(&scene(&steps), width, Timestamp(70_000));
+        let at = |text: &str| {
+            let column = |line: &String| line.find(text).map(|at| columns(&line[..at + text.len()]));
+            lines[1..].iter().filter_map(column).collect::<Vec<_>>()
+        };
+        assert_eq!((at("/10").len(), at(" failing").len()), (3, 3), "{lines:#?}");
+        assert!([at("/10"), at(" failing")].iter().all(|ends| ends.iter().all(|end| *end == ends[0])), "{lines:#?}");
+    }
+    insta::assert_snapshot!(shown(&steps, 60), @"
+    ralph race  Fix the failing tests in src/utils        1m 10s
+    1  claude:opus      10/10  works 42.0s  104 failing  $1.3334
+    2  codex             1/10  check…         7 failing    $0.00
+    3  gemini:…5-flash   1/10  waits 2m…      1 failing    $0.00
+    cost       ████████░░░░░░░░░░░░░░░░░░░░░░  $1.3334 of $5.00
+    ");
+    insta::assert_snapshot!(shown(&steps, 80), @"
+    ralph race  Fix the failing tests in src/utils                            1m 10s
+    1  claude:opus           10/10  works 42.0s                 104 failing  $1.3334
+    2  codex                  1/10  check 59.0s: npm test --…     7 failing    $0.00
+    3  gemini:ge…-2.5-flash   1/10  waits 2m 10s: rate or…        1 failing    $0.00
+    cost       ████████░░░░░░░░░░░░░░░░░░░░░░  $1.3334 of $5.00
     ");
 }
 
@@ -105,7 +142,7 @@ fn a_race_at_its_beginning_and_at_its_end() {
     insta::assert_snapshot!(shown(&steps, 80), @"
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus           2/10  verified                       0 failing  $0.3374
-    2  codex                 1/10  stopping, check 59.0s: npm …   7 failing    $0.00
+    2  codex                 1/10  stopping, check 59.0s: npm…    7 failing    $0.00
     3  gemini:ge…-2.5-flash  1/10  CANCELLED                      1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");

@@ -8,7 +8,7 @@ use ratatui_core::text::{Line, Span};
 use ratatui_core::widgets::Widget;
 
 use crate::screen::dollars;
-use crate::style::{BAD, BUSY, GOOD, PLAIN, QUIET, TITLE, WARN, columns, fit_middle};
+use crate::style::{BAD, BUSY, GOOD, PLAIN, QUIET, TITLE, WARN, columns, fit_middle, fit_words};
 
 use super::state::{Recent, View};
 
@@ -35,17 +35,29 @@ pub(super) enum Row {
         spent: Money,
         most: Money,
     },
-    Candidate {
-        number: u32,
-        agent: String,
-        names: usize,
-        iteration: String,
-        what: String,
-        failing: String,
-        cost: String,
-        style: Style,
-    },
+    Candidate(Candidate, Widths),
     Recent(Recent),
+}
+
+/// What one candidate of a race does.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) number: u32,
+    pub(super) agent: String,
+    pub(super) iteration: String,
+    pub(super) what: String,
+    pub(super) failing: String,
+    pub(super) cost: String,
+    pub(super) style: Style,
+}
+
+/// The widths of the columns of all candidates; none for a column that is left out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Widths {
+    pub(super) names: usize,
+    pub(super) iteration: usize,
+    pub(super) failing: usize,
+    pub(super) cost: usize,
 }
 
 /// Rows below each other: those that are always there, and the newest of what happened.
@@ -119,15 +131,17 @@ impl Widget for Row {
                 let rest = Span::styled("░".repeat(room - filled), QUIET);
                 put(Line::from(vec![bar, rest, Span::styled(text, style)]), place, buffer);
             }
-            Self::Candidate { number, agent, names, iteration, what, failing, cost, style } => {
-                // What it does says more than a column that most of the line would go to.
-                let failing = if area.width < 60 { String::new() } else { format!("{failing:>10}  ") };
-                let right = format!("{failing}{cost:>7}");
+            Self::Candidate(Candidate { number, agent, iteration, what, failing, cost, style }, widths) => {
+                let Widths { names, iteration: runs, failing: tests, cost: money } = widths;
+                let failing = if tests == 0 { String::new() } else { format!("{failing:>tests$}  ") };
+                let right = format!("{failing}{cost:>money$}");
                 let left = format!("{number}  {}", fit_middle(&agent, names));
-                let left = format!("{left:width$}  {iteration}  {what}", width = names + 3);
+                let left = format!("{left:width$}  {iteration:>runs$}  ", width = names + 3);
                 let [place, _, end] =
                     Layout::horizontal([Constraint::Fill(1), Constraint::Length(2), length(&right)]).areas(area);
                 let is_narrow = place.width < 12;
+                let room = usize::from(if is_narrow { area.width } else { place.width });
+                let left = format!("{left}{}", fit_words(&what, room.saturating_sub(columns(&left))));
                 put(Line::styled(left, style), if is_narrow { area } else { place }, buffer);
                 put(Line::styled(right, style), if is_narrow { Rect::ZERO } else { end }, buffer);
             }

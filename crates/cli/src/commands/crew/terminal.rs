@@ -9,11 +9,11 @@ use ralph_host::CrewEdges;
 use ralph_runtime::{AskPerson, OpenedCrew};
 use ralph_text::sanitize;
 
+use super::lines;
 use crate::input::is_interactive;
+use crate::page::Page;
 use crate::screen::escaped;
-
-/// Characters of one line.
-const MAX_LINE: usize = 160;
+use crate::style::{Look, flat};
 
 pub(super) struct Terminal {
     /// Events go to standard error as JSON.
@@ -36,9 +36,10 @@ impl Terminal {
     /// Who watches, and who can be asked.
     pub(super) fn edges(&self) -> CrewEdges {
         let (as_json, shown, streams) = (self.as_json, Arc::clone(&self.shown), self.is_conversation);
-        let (lines, asks) = (Mutex::new(Lines::default()), is_interactive());
+        // Whether a line was begun.
+        let (is_open, asks) = (Mutex::new(false), is_interactive());
         let tell = move |told: StreamEvent| {
-            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut is_open = is_open.lock().unwrap_or_else(PoisonError::into_inner);
             let mut err = std::io::stderr().lock();
             // A closed screen is no error.
             let _ = match told {
@@ -49,11 +50,11 @@ impl Terminal {
                 }
                 StreamEvent::Delta { agent, text } if streams && agent == "chapo" => {
                     shown.store(true, Ordering::Relaxed);
-                    lines.is_open = true;
+                    *is_open = true;
                     write!(err, "{}", sanitize(&text)).and_then(|()| err.flush())
                 }
                 told => {
-                    if std::mem::take(&mut lines.is_open) {
+                    if std::mem::take(&mut *is_open) {
                         let _ = writeln!(err);
                     }
                     if !matches!(told, StreamEvent::Answer { .. } | StreamEvent::Delta { .. }) {
@@ -61,8 +62,11 @@ impl Terminal {
                     }
                     // The prompt says what is asked.
                     let is_prompt = matches!(told, StreamEvent::Question { .. } | StreamEvent::Approval { .. });
-                    let mut shown = lines.of(&told).into_iter().filter(|_| !(asks && is_prompt));
-                    shown.try_for_each(|line| writeln!(err, "{}", sanitize(&line)))
+                    let mut page = Page::default();
+                    if !(asks && is_prompt) {
+                        lines::add(&mut page, &told);
+                    }
+                    page.lines(Look::of(&std::io::stderr())).iter().try_for_each(|line| writeln!(err, "{line}"))
                 }
             };
         };
@@ -117,7 +121,14 @@ fn eprint_all(text: &str) {
 
 /// Reads one line on a thread of its own, so that the crew continues meanwhile; none at the end of the input.
 async fn read_line(prompt: &str) -> Option<String> {
-    eprint_all(prompt);
+    let mut last = prompt;
+    if let Some((above, below)) = prompt.rsplit_once('\n') {
+        let mut page = Page::default();
+        above.split('\n').for_each(|line| page.line(flat(line)));
+        page.lines(Look::of(&std::io::stderr())).iter().for_each(|line| eprint_all(&format!("{line}\n")));
+        last = below;
+    }
+    eprint_all(last);
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         match std::io::stdin().lock().read_line(&mut line) {
@@ -150,39 +161,4 @@ async fn ask(question: Question) -> Option<Decision> {
     let line = line.trim();
     let chosen = line.parse::<usize>().ok().and_then(|number| options.get(number.wrapping_sub(1)));
     Some(Decision::Approved { comment: Some(chosen.map_or_else(|| line.to_owned(), Clone::clone)) })
-}
-
-/// Events as lines: one for each tool call.
-#[derive(Default)]
-pub(super) struct Lines {
-    pub(super) is_open: bool,
-}
-
-impl Lines {
-    pub(super) fn of(&mut self, told: &StreamEvent) -> Vec<String> {
-        let line = match told {
-            StreamEvent::Delegation { delegation } => {
-                format!("→ {}: {}", delegation.target.to_uppercase(), delegation.objective)
-            }
-            // The end of a delegation is a line of its own.
-            StreamEvent::ToolResult { result: Some(_), .. } => return Vec::new(),
-            StreamEvent::ToolResult { agent, tool, success, summary, .. } => {
-                format!("  {} {agent} {tool}: {summary}", if *success { "✓" } else { "✗" })
-            }
-            StreamEvent::AgentComplete { agent, status } => {
-                format!("← {}: {}", agent.to_uppercase(), status.shout().to_lowercase())
-            }
-            StreamEvent::Question { question } => format!("? {}: {}", question.agent.to_uppercase(), question.text),
-            StreamEvent::Approval { question } => {
-                format!("! {} wants to: {}", question.agent.to_uppercase(), question.text)
-            }
-            StreamEvent::Warning { text } => format!("warning: {text}"),
-            StreamEvent::AgentSwitch { .. }
-            | StreamEvent::ToolCall { .. }
-            | StreamEvent::Delta { .. }
-            | StreamEvent::Answer { .. } => return Vec::new(),
-        };
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        vec![line.chars().take(MAX_LINE).collect()]
-    }
 }
