@@ -50,7 +50,9 @@ pub(crate) async fn chosen(store: &StoreHandle, name: Option<&str>, around: &Hos
     }
     let current = around.folder()?;
     let mut runs = of_folder(store, &current).await?.into_iter();
-    runs.next().with_context(|| format!("no loop in {}: name one, `ralph list --all` shows them", current.display()))
+    runs.next().with_context(|| {
+        format!("no loop was run in {}; `ralph list --all` shows those of other folders", current.display())
+    })
 }
 
 /// The same for a command about a run that is under way: the newest of this workspace that runs, or the newest.

@@ -107,6 +107,9 @@ pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
 
 const EXAMPLE: &str = r#"ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude"#;
 
+/// The same for whoever has a program of their own.
+const COMMAND_EXAMPLE: &str = r#"ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent-command ./my-agent --unmetered"#;
+
 /// A line of another command that works: the context of an error that has to show it instead of one of `ralph run`.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -116,6 +119,8 @@ pub(crate) struct Example(pub(crate) &'static str);
 pub(crate) fn example(words: impl IntoIterator<Item = OsString>, option: &str) -> String {
     let args = whole();
     let mut meant = &args;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let has_command = words.iter().any(|word| word.as_encoded_bytes().starts_with(b"--agent-command"));
     for word in words {
         match meant.find_subcommand(&word).filter(|command| command.get_name() != "help") {
             Some(command) => meant = command,
@@ -124,7 +129,7 @@ pub(crate) fn example(words: impl IntoIterator<Item = OsString>, option: &str) -
         }
     }
     if meant.get_name() == "run" || meant.get_name() == args.get_name() && !option.is_empty() {
-        return EXAMPLE.to_owned();
+        return if has_command { COMMAND_EXAMPLE } else { EXAMPLE }.to_owned();
     }
     let help = meant.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
     let lines = || help.lines().map(str::trim).filter(|line| line.starts_with("ralph "));

@@ -175,20 +175,29 @@ impl Chooser<'_> {
 
     fn none_named(&self) -> ConfigError {
         let problem = format!("no agent is named, and none of {} is installed", usual_order().join(", "));
+        let configured = self.names();
+        let configured = match configured.as_slice() {
+            [] => String::new(),
+            names => format!("@agent NAME with one of {}; ", names.join(", ")),
+        };
         let allowed = format!(
-            "an installed agent (`ralph agents` says how to get one), @agent NAME{}, or @agent_command CMD with any program \
-             that reads its prompt from standard input",
-            self.configured()
+            "{configured}one of these agents (`ralph agents` says how to install it); or any program that reads its prompt from \
+             standard input, as @agent_command CMD"
         );
         ConfigError::new("agent", problem, allowed)
     }
 
-    fn configured(&self) -> String {
+    /// The agents of the user's own.
+    fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str)).collect();
         names.sort_unstable();
         names.dedup();
-        match names.as_slice() {
+        names
+    }
+
+    fn configured(&self) -> String {
+        match self.names().as_slice() {
             [] => " (no other is configured: add `[agents.NAME]` to your configuration)".to_owned(),
             names => format!(" (configured: {})", names.join(", ")),
         }

@@ -67,9 +67,9 @@ fn default_of(key: Key) -> Option<Value> {
     let agent = AgentSpec::command("agent", "true");
     let usual = LoopConfig::new(String::new(), 1, Money::ZERO, agent, String::new());
     let caps = Caps::default();
-    // `30m`, not `30m 00s`: as people write it.
+    // `30m` and `15s`, not `30m 00s` and `15.0s`: as people write it.
     let span = |span: Millis| {
-        let text = span.to_string();
+        let text = span.to_string().replace(".0s", "s");
         Some(json!(text.split(' ').filter(|part| !part.starts_with("00")).collect::<String>()))
     };
     match key {

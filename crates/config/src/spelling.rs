@@ -60,7 +60,13 @@ impl Spelling {
     /// A broken rule, as the caller writes its keys.
     pub fn rule(self, error: &ConfigError) -> String {
         let key = self.name(error.key).unwrap_or_else(|| self.text(error.key));
-        format!("{}\n  allowed: {}", self.text(&error.sentence(&key)), self.text(&error.allowed))
+        let allowed = self.text(&error.allowed);
+        // People read several ways out one after the other.
+        let allowed = match allowed.matches("; ").count() {
+            2.. if self == Self::Flag => format!("\n    {}", allowed.replace("; ", "\n    ")),
+            _ => format!(" {allowed}"),
+        };
+        format!("{}\n  allowed:{allowed}", self.text(&error.sentence(&key)))
     }
 }
 

@@ -249,7 +249,8 @@ fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, host: &Host) -
     let path = path.to_string_lossy();
     for command in &config.verification_commands {
         if let Some(program) = first_word_missing(command, &path, workspace) {
-            let problem = format!("{program} (in `{command}`)");
+            let place = if program.program == *command { String::new() } else { format!(" (in `{command}`)") };
+            let problem = format!("{program}{place}");
             return Err(ConfigError::new(
                 "verification_command",
                 problem,

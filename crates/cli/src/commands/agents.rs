@@ -138,8 +138,10 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
             4,
             Line::from(vec![
                 Span::styled(format!("{mark} {:10} ", spec.title()), TITLE),
-                Span::styled(format!("{:9}", seen.word()), style),
-                Span::raw(format!(" {version:10} {place}").trim_end().to_owned()),
+                Span::styled(format!("{:9}", seen.word()).trim_end().to_owned(), style),
+                Span::raw(
+                    format!("{:1$} {version:10} {place}", "", 9 - seen.word().len().min(9)).trim_end().to_owned(),
+                ),
             ]),
         );
         let details = [

@@ -98,6 +98,12 @@ pub(crate) async fn init(
         if let Some(missing) = missing {
             screen.say(&format!("warning: {missing}"))?;
         }
+        let has_agent = host.is_none_or(|host| {
+            host.user_settings().is_ok_and(|user| user.agent.is_some() || !host.usable_agents(&user).is_empty())
+        });
+        if !has_agent {
+            screen.say("warning: no agent is installed: `ralph agents` says how to get one; --agent-command CMD takes any program")?;
+        }
     }
     Ok(exit_code::COMPLETED)
 }

@@ -164,6 +164,8 @@ async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result
     }
     match open.into_iter().next() {
         Some(entry) => Ok(entry),
-        None => bail!("no unfinished loop or crew in {}: name one, `ralph list --all` shows them", current.display()),
+        None => {
+            bail!("no unfinished loop or crew in {}; `ralph list --all` shows all that there are", current.display())
+        }
     }
 }

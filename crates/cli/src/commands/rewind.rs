@@ -85,10 +85,10 @@ fn target(
             Ok(run.tree.clone())
         }
         RewindTarget::Undo => {
-            steps(workspace.refs(loop_id)?).0.pop().context("there is no rewind of this loop that could be undone")
+            steps(workspace.refs(loop_id)?).0.pop().context("nothing to undo: this loop was not rewound")
         }
         RewindTarget::Redo => {
-            steps(workspace.refs(loop_id)?).1.pop().context("there is no undo of this loop that could be redone")
+            steps(workspace.refs(loop_id)?).1.pop().context("nothing to redo: no rewind of this loop was undone")
         }
     }
 }

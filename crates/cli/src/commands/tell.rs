@@ -38,7 +38,7 @@ pub(crate) async fn leave(store: &StoreHandle, entry: &RunEntry, text: &str) -> 
         RunKind::Crew => bail!("{short} is a crew: it asks you itself where it needs an answer"),
     }
     if entry.status == RunStatus::Completed {
-        bail!("loop {short} is complete: start a new one");
+        bail!("loop {short} is complete, and no agent reads a message any more: start a new loop");
     }
     if text.trim().is_empty() {
         bail!("the message is empty");

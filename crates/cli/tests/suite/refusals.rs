@@ -120,9 +120,11 @@ fn table() -> Vec<Wrong> {
                 "--agent:",
                 "`command`",
                 "--max-cost",
-                "--unmetered",
-                "--env",
+                // Each way out is a line.
+                "\n    --unmetered,",
+                "\n    --env",
                 "reports_cost",
+                "--agent-command ./my-agent",
                 "--cost-after-run",
                 EXAMPLE,
             ],

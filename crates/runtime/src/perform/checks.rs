@@ -226,12 +226,14 @@ impl Context {
     /// A command that the shell cannot execute will not get better by itself.
     fn warn_of_unusable(&self, check: &CheckOutcome) {
         let why = match check.ended {
-            Ended::Exited { code: 126 } => "cannot be executed: is it executable (chmod +x)?",
-            Ended::Exited { code: 127 } => "was not found by the shell",
+            Ended::Exited { code: 126 } => "cannot be executed (exit code 126; chmod +x makes a script executable)",
+            Ended::Exited { code: 127 } => "does not find a program that it starts (exit code 127)",
             _ => return,
         };
-        self.services
-            .warn(format!("`{}` {why} What it names is protected, so the agent cannot fix that", check.command));
+        self.services.warn(format!(
+            "`{}` {why}; what the check names is protected, so that the agent cannot fix that",
+            check.command
+        ));
     }
 
     /// What is not as a verdict over `tree` needs it.

@@ -6,6 +6,7 @@ use crate::pins::expand::{Expanded, is_shell, scripts_of};
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add};
 use crate::pins::runner::is_python;
+use crate::pins::stack;
 use crate::pins::words::Simple;
 
 /// Parts of names that give a check away.
@@ -109,7 +110,9 @@ fn existing(project: &Project<'_>, simple: &Simple, at: usize, file: &str, layer
     let is_parsed = simple.arguments().any(|word| word == "-n");
     let is_tool =
         (shell && !simple.in_script && !is_parsed && is_executed(simple, at)) || is_configuration(simple, file);
-    if is_tool || looks_like_check(file) {
+    if stack::is_managed(project.sources, path::parent(file)) {
+        // It is watched, with everything that is installed there.
+    } else if is_tool || looks_like_check(file) {
         add(&mut layers.named, PinKind::Frozen, "named by the check", path::exact(file));
     } else {
         note(layers, format!("{file} is named by the check but not pinned: it is treated as work"));

@@ -137,7 +137,8 @@ fn without_any_program_nothing_is_the_default() {
     let listed = scene.json(&[]);
     assert_eq!(listed["default"], Value::Null);
     assert!(listed["agents"].as_array().unwrap().iter().all(|agent| agent["state"] == "missing"), "{listed}");
-    assert!(scene.agents(&[], &[]).stdout.contains("--agent-command"));
+    let shown = scene.agents(&[], &[]).stdout;
+    assert!(shown.contains("--agent-command") && shown.lines().all(|line| line.trim_end() == line), "{shown:?}");
 }
 
 #[test]

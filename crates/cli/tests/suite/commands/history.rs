@@ -291,8 +291,10 @@ fn rewind_goes_anywhere_and_back() {
 #[test]
 fn undo_needs_a_rewind() {
     let past = past();
-    let ended = past.ralph(&["rewind", &past.id, "--to", "undo"]).with_code(1);
-    assert!(ended.stderr.contains("no rewind of this loop"), "{}", ended.stderr);
+    for (what, why) in [("undo", "was not rewound"), ("redo", "no rewind of this loop")] {
+        let ended = past.ralph(&["rewind", &past.id, "--to", what]).with_code(1);
+        assert!(ended.stderr.contains(&format!("nothing to {what}")) && ended.stderr.contains(why), "{}", ended.stderr);
+    }
 }
 
 #[test]

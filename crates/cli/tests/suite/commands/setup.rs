@@ -71,6 +71,7 @@ fn init_says_that_the_runner_is_not_installed() {
     let ended = Ended::from(init.env("PATH", &bin).output().unwrap()).ok();
     assert!(ended.stdout.contains("`pytest`"), "{}", ended.stdout);
     assert!(ended.stderr.contains("warning: `pytest` was not found on PATH; install it"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("warning: no agent is installed"), "{}", ended.stderr);
 }
 
 #[test]
