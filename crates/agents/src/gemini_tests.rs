@@ -206,6 +206,17 @@ fn the_final_word_is_counted_and_thoughts_are_output() {
     assert_eq!(only.cost, Cost::Known { amount: Money::from_micros(1000 + 10 + 400) });
 }
 
+/// A service may answer under another name than that of the model that was asked.
+#[test]
+fn an_answer_under_another_name_is_charged_once_as_the_model_that_was_asked() {
+    for name in ["scripted-1", "a-name-without-a-price"] {
+        let init = "{\"type\":\"init\",\"session_id\":\"s\",\"model\":\"scripted-1\"}\n";
+        let run = observe(&(init.to_owned() + &total(name, 1100, 100, 30, 1140)));
+        assert_eq!((run.usage.input_tokens, run.usage.output_tokens), (1100, 40), "{name}");
+        assert_eq!(run.cost, Cost::Known { amount: Money::from_micros(1000 + 10 + 400) }, "{name}");
+    }
+}
+
 #[test]
 fn figures_that_cannot_be_are_held_down() {
     let transcript = observe(&format!(
