@@ -2,6 +2,7 @@
 
 mod away;
 mod crew;
+mod ends;
 mod fleet;
 mod takeover;
 

@@ -195,7 +195,7 @@ fn add_crew(fleet: &Fleet, address: &str, check: &str, max_cost: &str) -> String
     fleet.add(&[&words[..], &["--repo", address]].concat())
 }
 
-fn start_crew(machine: &Machine, fleet: &Fleet, server: &ScriptedModel) -> std::process::Child {
+pub(super) fn start_crew(machine: &Machine, fleet: &Fleet, server: &ScriptedModel) -> std::process::Child {
     let words = ["worker", "--server", &fleet.server.url, "--unmetered", "--agent-command", "true"];
     let mut command = machine.user.command(&machine.user.home(), words);
     command.env("RALPH_TOKEN", &fleet.token).env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "key-1");
