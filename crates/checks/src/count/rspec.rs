@@ -18,6 +18,8 @@ pub(super) struct Rspec {
     shown: Ran,
     skipped: u32,
     is_over: bool,
+    /// The line before was empty, as it is before each group at the top.
+    after_gap: bool,
 }
 
 impl Recogniser for Rspec {
@@ -64,7 +66,17 @@ impl Rspec {
 
     fn tree(&mut self, line: &str) {
         let depth = indentation(line);
-        if line.is_empty() || depth > 40 || !depth.is_multiple_of(2) {
+        if depth == 0 {
+            // What tests and Ruby print, in between: it belongs to no tree.
+            let is_warning = line.contains(": warning: ");
+            let starts = self.after_gap;
+            self.after_gap = line.is_empty() || (is_warning && starts);
+            if line.is_empty() || is_warning || !starts {
+                return;
+            }
+        }
+        self.after_gap = false;
+        if depth > 40 || !depth.is_multiple_of(2) {
             return;
         }
         self.take_last(depth);

@@ -18,6 +18,9 @@ pub(super) struct Tap {
     /// For each depth, the points below it since its last point.
     below: Vec<Below>,
     path: Vec<String>,
+    /// What tape calls the test that the next points are assertions of, and how many points there were below such a name.
+    heading: Option<String>,
+    headed: u32,
     /// How far the diagnostic block is indented that the lines belong to.
     block: Option<usize>,
     totals: Totals,
@@ -71,6 +74,10 @@ impl Recogniser for Tap {
             self.point(depth, point);
         } else if depth == 0 {
             self.outer(text);
+            // Others say how many points there will be before the first one, and comment on what was before.
+            if let Some(heading) = text.strip_prefix("# ").filter(|_| self.declared && self.planned == 0) {
+                self.heading = Some(heading.to_owned());
+            }
         }
     }
 
@@ -93,8 +100,8 @@ impl Recogniser for Tap {
         all.failing.extend(self.tree.names);
         for (ran, closing) in [(std::mem::take(&mut all.ran), self.closing), (self.tree.ran, self.tree.closing)] {
             // A test with subtests is among the totals and a suite is not. More than these was printed by tests.
-            let most = ran.taken().saturating_add(closing);
-            if (ran.taken()..=most).contains(&sums.ran()) {
+            let least = ran.taken().saturating_add(self.headed);
+            if (least..=least.saturating_add(closing)).contains(&sums.ran()) {
                 all.ran.extend(ran);
             }
         }
@@ -150,11 +157,17 @@ impl Tap {
             // Some announce a subtest at its own depth, some at the depth of its points.
             let parents = self.path.iter().filter(|name| !name.is_empty() && *name != point.name);
             let name = parents.map(String::as_str).chain([point.name]).collect::<Vec<_>>().join(" > ");
-            if !closes {
-                self.points.ran.again(&name);
+            // An assertion of tape: what stands above it is the test.
+            let heading = self.heading.as_deref().filter(|_| depth == 0 && !point.is_dashed && !closes);
+            self.headed = self.headed.saturating_add(u32::from(heading.is_some()));
+            let name = heading.unwrap_or(&name);
+            match heading {
+                Some(_) => self.points.ran.once(name),
+                None if !closes => self.points.ran.again(name),
+                None => {}
             }
             if failed {
-                self.points.failing.insert(&name);
+                self.points.failing.insert(name);
             }
         }
     }
@@ -164,6 +177,8 @@ impl Tap {
 struct Point<'a> {
     outcome: Outcome,
     is_todo: bool,
+    /// `ok 1 - name`, as most write it.
+    is_dashed: bool,
     name: &'a str,
 }
 
@@ -181,6 +196,7 @@ impl<'a> Point<'a> {
         if (number.is_empty() && dashed.is_none()) || !(number.is_empty() || rest.is_empty() || rest.starts_with(' ')) {
             return None;
         }
+        let is_dashed = dashed.is_some();
         let rest = dashed.unwrap_or(rest).trim();
         let rest = rest.rsplit_once(" # time=").map_or(rest, |(rest, _)| rest);
         let (name, directive) = rest.rsplit_once("# ").unwrap_or((rest, ""));
@@ -192,7 +208,7 @@ impl<'a> Point<'a> {
         };
         let name = name.trim();
         let is_todo = failed && outcome == Outcome::Skipped;
-        Some(Self { outcome, is_todo, name: if name.is_empty() { number } else { name } })
+        Some(Self { outcome, is_todo, is_dashed, name: if name.is_empty() { number } else { name } })
     }
 }
 
