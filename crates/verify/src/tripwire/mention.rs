@@ -1,5 +1,10 @@
 //! Tells from what a run printed, or from the names of its tests, which test files were part of it.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::pattern::pattern;
 use crate::pins::path::{extension, parent as folder};
 use crate::test_names::PACKAGE;
 
@@ -87,8 +92,7 @@ pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
     if name.contains(' ') && reported.contains("#test_") && is_reported_as(reported, &name.replace(' ', "_")) {
         return true;
     }
-    // Titles with values in them: `adds %i`, `costs $price`.
-    let fixed = name.find(['%', '$', '{']).map_or(name, |at| name[..at].trim_end_matches('#').trim_end());
+    let (fixed, rest) = fixed_parts(name);
     let is_template = fixed.len() < name.len();
     !fixed.is_empty()
         && reported.match_indices(fixed).any(|(at, _)| {
@@ -103,8 +107,27 @@ pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
                 before.is_empty() || is_numbered || before.ends_with([':', '.', '>', ' ', '/', '›', '#', '\t']);
             let ends =
                 ["[", " [", "/", " (", "(", ":", " #", " -", ",", " with "].iter().any(|mark| after.starts_with(mark));
-            starts && (after.is_empty() || ends || (is_template && !after.starts_with(char::is_alphanumeric)))
+            let fits = || !after.starts_with(char::is_alphanumeric) && follow(after, &rest);
+            starts && (after.is_empty() || ends && !is_template || (is_template && fits()))
         })
+}
+
+/// A title with values in it, such as `adds %i`, `costs $price`, `#{name} works` or `${a} and ${b}`: what stands before the first
+/// value, and the other words that stay as they are.
+fn fixed_parts(name: &str) -> (&str, Vec<&str>) {
+    static VALUE: LazyLock<Regex> = LazyLock::new(|| pattern(r"%[a-zA-Z#%]|#?\$?\{[^}]*\}|\$#|\$\w+(?:\.\w+)*"));
+    let mut parts = VALUE.split(name).map(str::trim);
+    let first = parts.next().unwrap_or_default();
+    (first, parts.filter(|part| !part.is_empty()).collect())
+}
+
+/// Whether these parts stand in a text one after the other.
+fn follow(text: &str, parts: &[&str]) -> bool {
+    let mut rest = Some(text);
+    for part in parts {
+        rest = rest.and_then(|rest| rest.split_once(part)).map(|(_, behind)| behind);
+    }
+    rest.is_some()
 }
 
 /// Whether the name of a whole file or package is that of a file.

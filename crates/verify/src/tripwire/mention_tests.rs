@@ -51,3 +51,24 @@ fn sub_tests_belong_to_their_test() {
     assert!(is_reported_as("tests.test_a.CartTest.test_b (i=3)", "test_b"));
     assert!(!is_reported_as("tests.test_a.CartTest.test_b_c [P15D]", "test_b"));
 }
+
+#[test]
+fn titles_with_values_in_them_are_known_by_the_words_that_stay() {
+    for (reported, name) in [
+        ("sums > adds 3", "adds %i"),
+        ("costs 5 in all", "costs $price in all"),
+        ("maps a to b", "maps ${from} to ${to}"),
+        ("maps a to b (4 ms)", "maps #{from} to #{to}"),
+        ("adds[0]", "adds"),
+    ] {
+        assert!(is_reported_as(reported, name), "{name}");
+    }
+    for (reported, name) in [
+        ("Should handle the header option", "Should handle $merge keywords in body"),
+        ("Should expose the getter", "Should expose ${name} function"),
+        ("maps a to b", "maps ${from} onto ${to}"),
+        ("sums up", "sums %s up to %s"),
+    ] {
+        assert!(!is_reported_as(reported, name), "{name}");
+    }
+}
