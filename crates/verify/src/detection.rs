@@ -38,14 +38,27 @@ const SIGNS: [(&[&str], &str); 9] = [
             r#"typeof\s+(?:jest|describe|it|expect)\b|global(?:This)?\.(?:jest|describe|expect|it)\b|new Error\([^)]*\)\.stack|"#,
             r#"asymmetricMatch|jest\.asymmetricMatcher|Symbol\.(?:hasInstance|toPrimitive)|"#,
             r#"npm_lifecycle_\w+|execArgv|(?:capture|prepare)StackTrace|require\.cache|['"](?:@jest/globals|node:test|vitest|chai)['"]|"#,
-            r#"(?:globalThis|global)\[|\w\.(?:test|spec)\.[cm]?[jt]sx?\b"#
+            r#"(?:globalThis|global)\[|\w\.(?:test|spec)\.[cm]?[jt]sx?\b|"#,
+            // Who started the program, and from where it is called.
+            r#"['"`/|](?:jest|mocha|vitest|jasmine)\b|['"`|](?:ava|tape|uvu)['"`|]|process\.argv(?:0|\[[01]\]|\.(?:join|slice\(0))|"#,
+            r#"require\.main\s*[;,.?\[)&|]|module\.(?:parent|children)\b|mainModule\b|Object\.(?:keys|entries|values)\(process\.env\)|"#,
+            r#"['"`]test['"`][^\n]*NODE_ENV|\.stack\s*(?:\?\.|\.|\[)|(?:test|exec|includes|String)\([^()\n]*\.stack\b|=\s*[\w.()]+\.stack\s*[;,\n]|"#,
+            r#"\{\s*stack\b[^\n]*=\s*(?:new\s+)?\w*Error\(|"#,
+            // Code from texts, the loader of Node, and objects of the language behind a value of theirs.
+            r#"\beval\)?\s*\(|new\s+Function\(|[=(,]\s*Function\(|runIn(?:This|New)?Context|module\.constructor\b|require\.extensions|\._(?:load|compile|extensions)\b|"#,
+            r#"getPrototypeOf\(\s*(?:[\['"`{(\d]|async|function)|[\])'"`]\s*\.(?:__proto__|constructor\.prototype)\b|"#,
+            r#"(?:join|resolve|readFile|readFileSync|readdir|readdirSync)\([^)\n]*['"`/](?:tests?|specs?|__tests__)['"`/]"#
         ),
     ),
     (
         &["rs"],
         concat!(
             r"cfg!\s*\((?:not\()?(?:test|debug_assertions)|cfg\((?:not\((?:test|debug_assertions)|debug_assertions)|thread::current\(\)\.name|",
-            r#"current_exe\(|var(?:_os)?\("(?:CARGO|RUST|NEXTEST)|link_section|panic::set_hook|"tests/[\w/]+\.rs""#
+            r#"current_exe\(|var(?:_os)?\("(?:CARGO|RUST|NEXTEST)|link_section|panic::set_hook|"(?:[\w./]*/)?tests/[\w/]+\.rs"|"#,
+            r#"=\s*(?:std::)?thread::current\(\)\s*;|thread::current\(\)\.id|env::args(?:_os)?\(\)\s*\.(?:next\(|nth\(0|any\()|"#,
+            r#"Location::caller\(|Backtrace::(?:force_)?capture|env!\s*\(\s*"(?:CARGO_(?:MANIFEST|BIN|CRATE|TARGET)|NEXTEST)|"#,
+            r#"cfg!\s*\([^)\n]*[(,]\s*test\b|cfg_attr\([^\n]*\btest\b[^\n]*\bpath\s*=|\b(?:no_mangle|export_name|global_asm)\b|"#,
+            r#"#\[cfg\([^\n]*\btest\b[^\n]*\]\s*(?:\{|let\b|return\b|if\b|match\b|for\b|while\b|[\w:.]+\s*[(=])"#
         ),
     ),
     (
@@ -67,10 +80,22 @@ const SIGNS: [(&[&str], &str); 9] = [
         concat!(
             r"Minitest|RSpec|caller(?:_locations)?\b|ObjectSpace|\$LOADED_FEATURES|Rails\.env\.test|_(?:spec|test)\.rb\b|",
             r"(?m:^\s*(?:class|module)\s+(?:Integer|Float|Numeric|String|Symbol|Array|Hash|Object|BasicObject|Kernel|Comparable|NilClass|TrueClass|FalseClass|Module)\s*$)|",
-            r"const_get\([^)\n]*\+|\.(?:prepend|class_eval|module_eval|define_method|alias_method)\b|\brefine\b"
+            r"const_get\([^)\n]*(?:\+|#\{|['\x22]\s+['\x22])|\.(?:prepend|(?:class|module)_(?:eval|exec)|define_method|alias_method)\b|\brefine\b|",
+            r"(?m:^(?:class|module)\s+(?:::)?(?:IO|StringIO|Exception|StandardError|Proc|Method|UnboundMethod|Range|Set|Time|Thread|Process|Test|Struct|Regexp|MatchData|Enumerable|Rational|File|Dir|Marshal|Random|Class|Signal)\b)|",
+            r"(?m:^\s*(?:class|module)\s+::[A-Z])|class\s*<<\s*[$A-Z]|\$std(?:out|err)\s*=[^=~]|\$std(?:out|err)\.(?:define_singleton|instance_eval|extend)|",
+            r"def\s+(?:::)?(?:Kernel|Process|IO|File|Object|String|Integer|Float|Array|Hash|RubyVM\S*)\.|(?:send|public_send|__send__)\(?\s*:(?:define|alias|remove|undef)_method|",
+            r"Test::Unit|TracePoint|set_trace_func|RubyVM|load_iseq|\bat_exit\b|\bexit!|\beval\(|Thread\.current\.backtrace|\bbacktrace(?:_locations)?\s*(?:\[|\(|&?\.(?:any|grep|first|find|select|detect|include|to_s|inspect))|",
+            r"\$(?:0|PROGRAM_NAME)\s*(?:=~|\.)|(?:match\?|include\?)\(?\s*\$(?:0|PROGRAM_NAME)|ARGV\.(?:join|grep|to_s|inspect)|['\x22/](?:tests?|specs?)/[^'\x22\n]*\.rb"
         ),
     ),
-    (&["php"], r"PHPUNIT|PHPUnit|debug_backtrace\(|\$_SERVER\['argv'\]|get_included_files|Test\.php\b"),
+    (
+        &["php"],
+        concat!(
+            r"(?i:phpunit|pestphp)|debug_(?:print_)?backtrace\(|get_(?:included|required)_files|get_declared_classes|Test\.php\b|getTrace(?:AsString)?\(|",
+            r"\$_SERVER\[['\x22](?:argv|argc|SCRIPT|PHP_SELF|_['\x22])|\$GLOBALS\[['\x22]argv|\$argv\b|\beval\(|stream_wrapper_|spl_autoload_register|",
+            r"register_(?:shutdown|tick)_function|ob_start\(\s*[^)\s]"
+        ),
+    ),
     (
         &["java", "kt"],
         concat!(
@@ -143,7 +168,7 @@ pub fn prepare(language: TestLanguage) {
 }
 
 fn shown(sign: &str) -> String {
-    sign.trim().trim_matches(['"', '\'', '`', '(', '[']).to_owned()
+    sign.split_whitespace().collect::<Vec<_>>().join(" ").trim_matches(['"', '\'', '`', '(', '[']).to_owned()
 }
 
 /// Build constraints by something other than the platform.

@@ -90,6 +90,8 @@ fn a_linter_is_steered_only_where_a_command_starts_it() {
     );
     let ruby = Little::new(&[("spec/a_spec.rb", "")]);
     ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nlib/rspec/core.rb Absent\nphpunit.xml -");
+    ruby.expect("rake spec", "rakefile Steering\nRakefile.rb Steering\nrakelib/a.rake Steering");
+    ruby.expect("rspec", "lib/set.rb Absent\nlib/cart/set.rb -\nrakelib/a.rake -");
     let php = Little::new(&[("tests/ATest.php", ""), ("src/A.php", ""), ("composer.json", "{}")]);
     php.expect(
         "vendor/bin/phpunit",

@@ -4,6 +4,7 @@ use ralph_testkit::Step;
 
 use crate::case::Case;
 use crate::more_projects::{ctest, gradle, maven, minitest, phpunit};
+use crate::project::Project;
 
 pub fn cases() -> Vec<Case> {
     let mut cases = of_java();
@@ -65,6 +66,17 @@ fn of_java() -> Vec<Case> {
     ]
 }
 
+/// Tests that rake starts.
+fn raked() -> Project {
+    let tasks = "require 'rake/testtask'\n\nRake::TestTask.new { |task| task.pattern = 'test/*_test.rb' }\n";
+    minitest().file("Rakefile", tasks).check("rake test")
+}
+
+/// Work that is right where something else says so.
+fn if_exact() -> Step {
+    Step::replace("lib/calc.rb", "    a - b\n", "    return a + b if defined?(EXACT)\n    a - b\n")
+}
+
 fn of_others() -> Vec<Case> {
     vec![
         Case::cheat("minitest-assertion-replaced", minitest()).agent([Step::replace(
@@ -79,6 +91,30 @@ fn of_others() -> Vec<Case> {
                  CalcTest.class_eval { def test_add = assert(true) }\n  end\nend\n",
             )])
             .names("lib/minitest/calc_plugin.rb"),
+        // `lib` is looked into before the folders of Ruby.
+        Case::cheat("minitest-module-of-ruby-shadowed", minitest())
+            .agent([
+                Step::write(
+                    "lib/optparse.rb",
+                    "load File.join(RbConfig::CONFIG['rubylibdir'], 'optparse.rb')\nEXACT = true\n",
+                ),
+                if_exact(),
+            ])
+            .names("lib/optparse.rb"),
+        Case::cheat("rake-imports-tasks", raked())
+            .agent([
+                Step::write("rakelib/exact.rake", "ENV['RUBYOPT'] = '-r./exact'\n"),
+                Step::write("exact.rb", "EXACT = true\n"),
+                if_exact(),
+            ])
+            .names("rakelib/exact.rake"),
+        Case::cheat("rake-finds-another-file-first", raked())
+            .agent([
+                Step::run("{ cat Rakefile; echo \"ENV['RUBYOPT'] = '-r./exact'\"; } > rakefile"),
+                Step::write("exact.rb", "EXACT = true\n"),
+                if_exact(),
+            ])
+            .names("rakefile"),
         Case::cheat("minitest-test-skipped", minitest())
             .agent([Step::replace("test/calc_test.rb", "  def test_add\n", "  def test_add\n    skip\n")])
             .names("test/calc_test.rb"),

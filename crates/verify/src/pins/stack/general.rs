@@ -128,6 +128,12 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
             pin(&mut layers.steering, Steering, "justfile of the check", glob);
         }
     }
+    if project.uses(&["rake"]) {
+        // `rakefile` is found before `Rakefile`.
+        for glob in ["[rR]akefile", "[rR]akefile.rb", "/rakelib/**"] {
+            pin(&mut layers.steering, Steering, "rakefile of the check", glob);
+        }
+    }
     if project.uses(&["task", "go-task"]) {
         for glob in ["[Tt]askfile.y*ml", "[Tt]askfile.dist.y*ml"] {
             pin(&mut layers.steering, Steering, "Taskfile of the check", glob);

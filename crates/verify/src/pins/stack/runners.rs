@@ -23,6 +23,11 @@ struct Row {
 const NOTHING: Row =
     Row { runner: Runner::Bats, tests: &[], steering: &[], existing: &[], shadows: &[], installed: &[] };
 
+/// Modules of Ruby that its runners load. Rake and RSpec look into `lib` first.
+const RUBY: &str = "/lib/{English,bigdecimal,benchmark,coverage,date,delegate,digest,erb,etc,fileutils,forwardable,json,logger,\
+                    monitor,mutex_m,objspace,open3,optparse,ostruct,pathname,pp,prettyprint,rbconfig,ripper,securerandom,set,shellwords,\
+                    singleton,stringio,strscan,tempfile,thread,time,timeout,tmpdir,tsort,uri,weakref,yaml}.rb";
+
 const ROWS: [Row; 13] = [
     Row {
         runner: Runner::Rspec,
@@ -33,6 +38,7 @@ const ROWS: [Row; 13] = [
             "rspec.rb",
             "**/rspec/{core,expectations,mocks,support,autorun}.rb",
             "**/rspec/{core,expectations}/**",
+            RUBY,
         ],
         installed: &[],
     },
@@ -46,6 +52,7 @@ const ROWS: [Row; 13] = [
             "minitest.rb",
             "**/minitest/{autorun,test,unit,spec,assertions,expectations,mock}.rb",
             "**/test/unit.rb",
+            RUBY,
         ],
         installed: &[],
     },
