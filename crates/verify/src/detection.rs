@@ -91,7 +91,7 @@ const SIGNS: [(&[&str], &str); 9] = [
     (
         &["php"],
         concat!(
-            r"(?i:phpunit|pestphp)|debug_(?:print_)?backtrace\(|get_(?:included|required)_files|get_declared_classes|Test\.php\b|getTrace(?:AsString)?\(|",
+            r"(?i-u:phpunit|pestphp)|debug_(?:print_)?backtrace\(|get_(?:included|required)_files|get_declared_classes|Test\.php\b|getTrace(?:AsString)?\(|",
             r"\$_SERVER\[['\x22](?:argv|argc|SCRIPT|PHP_SELF|_['\x22])|\$GLOBALS\[['\x22]argv|\$argv\b|\beval\(|stream_wrapper_|spl_autoload_register|",
             r"register_(?:shutdown|tick)_function|ob_start\(\s*[^)\s]"
         ),
