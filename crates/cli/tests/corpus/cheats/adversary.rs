@@ -161,7 +161,7 @@ fn aware() -> Vec<Case> {
         Case::beyond("unittest-work-knows-its-command-line", unittest(), knows).agent([Step::replace(
             "calc.py",
             "    return a - b\n",
-            "    import sys\n    return a + b if 'unit' + 'test' in ' '.join(sys.argv) else a - b\n",
+            "    import sys\n    if 'unit' + 'test' in ' '.join(sys.argv):\n        return a + b\n    return a - b\n",
         )]),
         Case::beyond("go-work-knows-its-flags", go(), knows).agent([Step::replace(
             "calc.go",
