@@ -83,15 +83,19 @@ pub(crate) struct Outside {
     hash: Sha1,
 }
 
+/// Hashes a part so that two parts cannot be taken for two others.
+pub(crate) fn update_part(hash: &mut Sha1, part: &[u8]) {
+    hash.update((part.len() as u64).to_le_bytes());
+    hash.update(part);
+}
+
 impl Outside {
     pub(crate) fn read(root: &Path, repository: Option<&GitDir>, global: Option<&Path>) -> Self {
         let (mut rules, mut hash) = (Vec::new(), Sha1::new());
         let mut add = |prefix: Vec<u8>, path: &Path| {
             if let Some(content) = read_bytes(path) {
-                for part in [&prefix, &content] {
-                    hash.update((part.len() as u64).to_le_bytes());
-                    hash.update(part);
-                }
+                update_part(&mut hash, &prefix);
+                update_part(&mut hash, &content);
                 rules.push((prefix, Arc::new(Rules::parse(&content))));
             }
         };

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use sha1::{Digest, Sha1};
+use sha1::{Digest as _, Sha1};
 
 use crate::object::Id;
+use crate::rules::update_part;
 
 /// A set of paths that also knows their folders. Most scans ask for none, so that lists are read when one does.
 #[derive(Default)]
@@ -18,10 +19,8 @@ pub(crate) struct Tracked {
 impl Tracked {
     /// Adds those of the paths, each of which ends with a zero byte, that begin with the prefix, without it.
     pub(crate) fn add_list(&mut self, paths: Vec<u8>, prefix: Vec<u8>) {
-        self.hash.update((prefix.len() as u64).to_le_bytes());
-        self.hash.update(&prefix);
-        self.hash.update((paths.len() as u64).to_le_bytes());
-        self.hash.update(&paths);
+        update_part(&mut self.hash, &prefix);
+        update_part(&mut self.hash, &paths);
         self.lists.push((paths, prefix));
     }
 

@@ -391,6 +391,8 @@ impl Workspace {
             tracing::debug!(%error, "the workspace could not be scanned");
             // What is in memory may name contents that never reached the store, such as when the disk was full.
             (self.directory, self.decided_by) = (Directory::default(), None);
+            // The cache on the disk knows more.
+            self.unsaved = false;
             self.batch = Batch::new();
             self.scanned = None;
         }
@@ -408,7 +410,8 @@ impl Workspace {
     fn scan_and_store(&mut self) -> Result<Id, Error> {
         self.check_root()?;
         let started = Moment::now();
-        self.relist |= self.scanned.is_none() && self.decided_by != Some(self.deciding());
+        let membership = self.membership_hash();
+        self.relist |= self.scanned.is_none() && self.decided_by != Some(membership);
         let (root, store, batch) = (&self.root, &self.store, &mut self.batch);
         let poll = self.stop.step();
         let mut scan = Scan::new(root, store, batch, &mut self.tracked, &self.outside, poll);
@@ -428,6 +431,7 @@ impl Workspace {
         self.store.settle()?;
         self.relist = false;
         self.scanned = Some(tree);
+        self.decided_by = Some(membership);
         if written == Written::Packed {
             // Worth keeping even if this process is killed.
             self.save();
@@ -452,17 +456,22 @@ impl Workspace {
     }
 
     /// The hash of everything but files below the root that decides what belongs to the tree.
-    fn deciding(&self) -> Id {
+    fn membership_hash(&self) -> Id {
         let mut hash = Sha1::new();
+        // Another version may decide otherwise.
+        hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(self.outside.hash().0);
         hash.update(self.tracked.hash().0);
-        hash.update(format!("{:?}", self.own_state));
+        for number in self.own_state.iter().flat_map(|(device, inode)| [device, inode]) {
+            hash.update(number.to_le_bytes());
+        }
         Id(hash.finalize().into())
     }
 
     fn save(&mut self) {
+        let Some(decided_by) = &self.decided_by else { return };
         // Without the cache the next process reads every file once; that is no reason to stop this one.
-        if let Err(error) = save_cache(&self.cache, &self.directory, &self.deciding(), &self.store) {
+        if let Err(error) = save_cache(&self.cache, &self.directory, decided_by, &self.store) {
             tracing::warn!(%error, path = ?self.cache, "the cache of the workspace could not be saved");
         }
         self.unsaved = false;

@@ -224,6 +224,7 @@ impl Workspace {
         baseline: &Baseline,
         pinned: Option<(&Pins, &PinBaseline)>,
     ) -> Result<(Snapshot, Vec<Violation>), Error> {
+        self.watch.pinned = None;
         let snapshot = self.snapshot_recent(loop_id, label, most)?;
         let prohibited = Layer::new(guard, Sort::Prohibited, Some(baseline));
         let now = match pinned {
@@ -233,7 +234,7 @@ impl Workspace {
             }
             Some((pins, pin_baseline)) => {
                 let [now, pinned] = walk::walk_looked(self, [prohibited, pins.layer(Some(&pin_baseline.0))])?;
-                self.watch.pinned = Some(pinned);
+                self.watch.pinned = Some((pins.guard.key.clone(), pinned));
                 now
             }
         };

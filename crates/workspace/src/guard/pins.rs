@@ -124,8 +124,8 @@ impl Workspace {
     /// What is not as it was, sorted by path.
     pub fn pins_check(&mut self, pins: &Pins, baseline: &PinBaseline) -> Result<Vec<Offence>, Error> {
         let now = match self.watch.pinned.take() {
-            Some(now) => now,
-            None => walk(self, pins.layer(Some(&baseline.0)), None)?,
+            Some((key, now)) if key == pins.guard.key => now,
+            _ => walk(self, pins.layer(Some(&baseline.0)), None)?,
         };
         judge::judge(self, pins, &baseline.0, &now)
     }

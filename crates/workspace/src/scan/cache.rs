@@ -24,7 +24,7 @@ use crate::rules::Rules;
 use crate::stamp::Stamp;
 use crate::store::{Store, boot_id};
 
-/// Change with the format.
+/// Change with the format, and where another decision belongs to the same rules.
 const FOLDERS: &[u8; 16] = b"ralph-scan-v2\n\0\0";
 const FILES: &[u8; 16] = b"ralph-scan-v1\n\0\0";
 const CHECKSUM: usize = 20;

@@ -526,10 +526,9 @@ impl<'a> Scan<'a> {
         }
         self.push_rules(directory);
         if let Some(names) = names {
-            frame.changed |= self.relist(fd, directory, names)? == Compared::Changed;
-        }
-        if directory.stamp != Some(stamp) {
+            // Where names can change without the folder's times, the mark would outlive them.
             directory.set_plain_for(0);
+            frame.changed |= self.relist(fd, directory, names)? == Compared::Changed;
         }
         directory.stamp = (!stamp.is_racy(self.started)).then_some(stamp);
         Ok(())

@@ -44,8 +44,8 @@ pub(crate) struct Watch {
     /// For each combination of globs, the names that matter to it.
     listings: HashMap<String, names::Listing>,
     contents: HashMap<Vec<u8>, (Stamp, Id)>,
-    /// What the last look found of pinned files, for the one who asks next.
-    pub(crate) pinned: Option<Found>,
+    /// What the last look found of the files of these pins, for the one who asks next.
+    pub(crate) pinned: Option<(String, Found)>,
 }
 
 /// Where the contents of files are kept.
@@ -142,7 +142,7 @@ fn run(
     workspace.check_root()?;
     // Which bulk folders are ignored is known from the last scan.
     workspace.scan_once()?;
-    let key = layers.iter().map(Layer::key).collect::<Vec<_>>().join("\0");
+    let key = layers.iter().map(|layer| format!("{:?} {}", layer.sort, layer.key())).collect::<Vec<_>>().join("\0");
     let globs = hash_of(&key);
     let Watch { listings, contents, .. } = &mut workspace.watch;
     let mut walk = Walk {
@@ -176,8 +176,8 @@ fn run(
 
 /// Never zero, which stands for none.
 fn hash_of(globs: &str) -> u64 {
-    let [first, second, third, fourth, fifth, sixth, seventh, eighth, ..] = <[u8; 20]>::from(Sha1::digest(globs));
-    u64::from_le_bytes([first, second, third, fourth, fifth, sixth, seventh, eighth]).max(1)
+    let digest = Sha1::digest(globs);
+    u64::from_le_bytes(std::array::from_fn(|at| digest[at])).max(1)
 }
 
 impl Walk<'_> {
