@@ -231,7 +231,7 @@ fn an_agent_has_to_be_named_and_known() {
     let limits = "max_iterations = 1\nmax_cost_usd = 1\n";
     insta::assert_snapshot!(resolved(&flags(""), &layer(limits), None).unwrap_err(), @r#"
     --agent: no agent is named, and none of claude, codex, opencode, gemini is installed
-      allowed: an installed agent (`ralph agents` says how to get one), --agent NAME (no other is configured: add `[agents.NAME]` to your configuration), or --agent-command CMD with any program that reads its prompt from standard input
+      allowed: one of these agents (`ralph agents` says how to install it); or any program that reads its prompt from standard input, as --agent-command CMD
     "#);
     let some = format!("{limits}agents.a.command = 'x'\nagents.b.command = 'y'");
     insta::assert_snapshot!(resolved(&flags("--agent c"), &layer(&some), None).unwrap_err(), @r#"
