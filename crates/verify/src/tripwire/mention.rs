@@ -115,7 +115,8 @@ pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
 /// A title with values in it, such as `adds %i`, `costs $price`, `#{name} works` or `${a} and ${b}`: what stands before the first
 /// value, and the other words that stay as they are.
 fn fixed_parts(name: &str) -> (&str, Vec<&str>) {
-    static VALUE: LazyLock<Regex> = LazyLock::new(|| pattern(r"%[a-zA-Z#%]|#?\$?\{[^}]*\}|\$#|\$\w+(?:\.\w+)*"));
+    static VALUE: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"%(?:[-+0]?[0-9]*(?:\.[0-9]+)?[a-zA-Z%]|[#$])|#?\$?\{[^}]*\}|\$#|\$\w+(?:\.\w+)*"));
     let mut parts = VALUE.split(name).map(str::trim);
     let first = parts.next().unwrap_or_default();
     (first, parts.filter(|part| !part.is_empty()).collect())

@@ -56,6 +56,8 @@ fn sub_tests_belong_to_their_test() {
 fn titles_with_values_in_them_are_known_by_the_words_that_stay() {
     for (reported, name) in [
         ("sums > adds 3", "adds %i"),
+        ("sums > row 07 of 0.50", "row %02d of %.2f"),
+        ("sums > number 1 of all", "number %$ of all"),
         ("costs 5 in all", "costs $price in all"),
         ("maps a to b", "maps ${from} to ${to}"),
         ("maps a to b (4 ms)", "maps #{from} to #{to}"),
@@ -68,6 +70,7 @@ fn titles_with_values_in_them_are_known_by_the_words_that_stay() {
         ("Should expose the getter", "Should expose ${name} function"),
         ("maps a to b", "maps ${from} onto ${to}"),
         ("sums up", "sums %s up to %s"),
+        ("takes 100 dollars", "takes 100% of it"),
     ] {
         assert!(!is_reported_as(reported, name), "{name}");
     }
