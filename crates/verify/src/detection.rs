@@ -42,7 +42,9 @@ const SIGNS: [(&[&str], &str); 9] = [
             // Who started the program, and from where it is called.
             r#"['"`/|](?:jest|mocha|vitest|jasmine)\b|['"`|](?:ava|tape|uvu)['"`|]|process\.argv(?:0|\[[01]\]|\.(?:join|slice\(0))|"#,
             r#"require\.main\s*[;,.?\[)&|]|module\.(?:parent|children)\b|mainModule\b|Object\.(?:keys|entries|values)\(process\.env\)|"#,
-            r#"['"`]test['"`][^\n]*NODE_ENV|\.stack\s*(?:\?\.|\.|\[)|(?:test|exec|includes|String)\([^()\n]*\.stack\b|=\s*[\w.()]+\.stack\s*[;,\n]|"#,
+            r#"['"`]test['"`][^\n]*NODE_ENV|(?:test|exec|includes|String)\([^()\n]*\.stack\b|=\s*[\w.()]+\.stack\s*[;,\n]|"#,
+            // What is done with a text: a list, too, can be called `stack`.
+            r#"\.stack\s*(?:(?:\?\.\s*)?\[\s*['"`]|\??\.\s*(?:split|match|search|substr|replace|starts|ends|to[A-Z]|trim|char|code|includes|indexOf|slice|concat))|"#,
             r#"\{\s*stack\b[^\n]*=\s*(?:new\s+)?\w*Error\(|"#,
             // Code from texts, the loader of Node, and objects of the language behind a value of theirs.
             r#"\beval\)?\s*\(|new\s+Function\(|[=(,]\s*Function\(|runIn(?:This|New)?Context|module\.constructor\b|require\.extensions|\._(?:load|compile|extensions)\b|"#,
@@ -113,7 +115,8 @@ const OWN: &str = r"PYTHONPYCACHEPREFIX|CARGO_BUILD_BUILD_DIR|RALPH_[A-Z]";
 const HISTORY: &str =
     r#"['"`](?:git|show|cat-file)['"`]\s*,|\bgit (?:show|cat-file|stash|checkout)\b|\bHEAD:|['"`/]\.git['"`/]"#;
 /// What honest programs do with such words, by a word that their files have.
-const USUAL: [(&str, &str); 5] = [
+const USUAL: [(&str, &str); 6] = [
+    ("= this.stack;", ""),
     ("os.Args[1:]", "package main"),
     (".argv[1:]", "main"),
     ("sys.modules[__name__]", ""),

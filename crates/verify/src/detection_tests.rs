@@ -48,6 +48,7 @@ fn work_that_can_tell_that_it_is_checked_is_seen() {
         ("calc.js", "while (m.parent) m = module.parent;\n", "module.parent"),
         ("calc.js", "const probe = new Error('here');\nconst where = probe.stack;\n", "= probe.stack;"),
         ("calc.js", "const { stack } = new Error('here');\n", "{ stack } = new Error"),
+        ("calc.js", "const line = probe.stack.split('\\n')[1];\n", ".stack.split"),
         ("calc.js", "(0, eval)('x');\n", "eval)"),
         ("calc.js", "require.extensions['.js'] = load;\n", "require.extensions"),
         ("calc.js", "const text = Object.getPrototypeOf('');\n", "getPrototypeOf"),
@@ -107,6 +108,10 @@ fn ordinary_work_shows_nothing() {
         ("src/lib.rs", "#[cfg(all(test, feature = \"std\"))]\nmod tests {}\n#[track_caller]\nfn at() {}\n"),
         ("src/lib.rs", "#[cfg_attr(test, derive(Debug))]\nstruct A;\n#[cfg(test)]\nfn helper() {}\n"),
         ("lib/calc.rb", "module Calc\n  class Set\n  end\n  log(error.backtrace.join(\"\\n\"))\nend\n"),
+        (
+            "calc.js",
+            "this.stack.push(a);\nconst top = parser.stack[parser.stack.length - 1];\nconst all = this.stack;\n",
+        ),
         ("src/Calc.php", "ob_start();\nset_error_handler($handler);\n"),
         ("notes.md", "/tmp/x and PYTEST_CURRENT_TEST\n"),
         ("Cargo.toml", "[dependencies]\nserde = { version = \"1\", features = [\"derive\"] }\n"),
