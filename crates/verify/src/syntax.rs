@@ -251,7 +251,7 @@ pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
     // A form feed alone in a line is a page of an old style.
     let text = text.replace("\r\n", "\n").replace("\n\u{c}\n", "\n\n");
     // What some reader takes for the end of a line or of the file, or for a blank.
-    let is_odd = |c: char| matches!(c, '\0' | '\u{b}'..='\r' | '\u{1a}'..='\u{1f}' | '\u{7f}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let is_odd = |c: char| matches!(c, '\0' | '\u{4}' | '\u{b}'..='\r' | '\u{1a}'..='\u{1f}' | '\u{7f}' | '\u{85}' | '\u{2028}' | '\u{2029}');
     (!text.contains(is_odd)).then_some(text)
 }
 

@@ -61,7 +61,7 @@ fn texts_are_read_that_mean_the_same_to_every_reader() {
     for text in ["a\n\u{c}\nb\n", "# \u{80}\u{e}\u{9f}\n", "a\r\nb\r\n", "\t\n"] {
         assert!(readable(text.as_bytes()).is_some(), "{text:?}");
     }
-    for text in ["if a:\n  \u{c}b\n", "# \u{85}b\n", "# \u{2028}b\n", "a\rb\n", "\0"] {
+    for text in ["if a:\n  \u{c}b\n", "# \u{85}b\n", "# \u{2028}b\n", "a\rb\n", "\0", "\u{4}\n", "\u{1a}\n"] {
         assert!(readable(text.as_bytes()).is_none(), "{text:?}");
     }
 }
