@@ -17,8 +17,8 @@ pub(super) fn tables<'a>(source: &Source<'a>, test: usize) -> Vec<Table<'a>> {
     let found = source.marked(test, marks::TABLE | marks::LOOP).filter_map(|table| {
         let body = if source.is_leaf(table) { named_table(source, test, table)? } else { table };
         let rows: Vec<usize> = named(source, body).filter(|row| !source.is_comment(*row)).collect();
-        let (columns, row) = match source.nodes[source.nodes[body].parent].kind {
-            _ if source.language.extensions == ["go"] => range(source, table, body, &rows),
+        let (columns, row) = match source.language.extensions {
+            ["go"] => range(source, table, body, &rows),
             _ => (names(source, test, table), None),
         };
         Some(Table { rows, columns, row })
