@@ -55,6 +55,9 @@ fn named() -> Vec<Case> {
             plugin().file("conftest.py", fixtures).without("support/fixtures.py"),
         )
         .agent([Step::append("conftest.py", "\nimport exact\n"), Step::write("exact.py", PATCH)]),
+        // A new conftest.py may add fixtures; the tests of the start run without it.
+        Case::cheat("pytest-new-conftest-replaces-a-fixture", plugin().file("conftest.py", fixtures))
+            .agent([Step::write("tests/conftest.py", fixtures.replace("return 3", "return -3"))]),
     ]
 }
 
