@@ -16,7 +16,7 @@ use std::path::Path;
 use ralph_model::{CheckOutcome, Shrunk, TestTally};
 
 use crate::expected::DefinedTests;
-use crate::tripwire::{is_reported_as, is_whole_of};
+use crate::tripwire::{ReportedNames, is_whole_of};
 
 pub const PACKAGE: &str = "package ";
 /// What stands between the name of a test and the number of its copy, where a runner prints one name several times.
@@ -73,9 +73,9 @@ pub fn compare_defined(before: Option<&TestTally>, now: &TestTally, defined: &[D
     if !names_tell(now) || now.names.iter().all(|name| is_whole(name)) {
         return None;
     }
-    let ran = |name: &String| now.names.iter().any(|reported| is_reported_as(reported, name));
+    let (ran_now, ran_before) = (index(now), before.map(index).unwrap_or_default());
+    let ran = |name: &String| ran_now.of(name).next().is_some();
     let listed = defined.iter().filter(|file| file.is_listed).map(|file| file.names.len()).sum();
-    let ran_before = |before: &TestTally, name: &String| before.names.iter().any(|it| is_reported_as(it, name));
     let was_not_loaded = |file: &DefinedTests| match before {
         None => true,
         Some(before) => {
@@ -83,7 +83,7 @@ pub fn compare_defined(before: Option<&TestTally>, now: &TestTally, defined: &[D
                 || before.failing.iter().any(|name| is_whole_of(name, &file.path))
                 || (file.is_listed
                     && is_cut_short(before, listed)
-                    && file.names.iter().any(|name| !ran_before(before, name)))
+                    && file.names.iter().any(|name| ran_before.of(name).next().is_none()))
         }
     };
     let mut missing: Vec<String> = Vec::new();
@@ -96,6 +96,10 @@ pub fn compare_defined(before: Option<&TestTally>, now: &TestTally, defined: &[D
     let all = defined.iter().map(|file| file.names.len()).sum::<usize>();
     let before = u32::try_from(all).unwrap_or(u32::MAX);
     (!missing.is_empty()).then_some(Shrunk { before, now: tests(now), missing })
+}
+
+fn index(tally: &TestTally) -> ReportedNames<'_> {
+    ReportedNames::new(tally.names.iter().map(String::as_str).collect())
 }
 
 /// Whether a run counted fewer tests, skipped ones among them, than runners listed: it stopped early.

@@ -9,6 +9,7 @@
 mod before;
 mod mention;
 mod programs;
+mod reported;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +18,12 @@ use ralph_model::{CheckOutcome, Ended, TestTally, Tripwire, Verdict};
 use crate::changes::{ChangeableTest, Place, Shows, change, changeable_tests};
 use crate::selection::Selection;
 use crate::test_names::is_whole;
-use before::{Before, Evidence, is_program_or_whole};
-pub(crate) use mention::is_reported_as;
+use before::{Before, Evidence, Reported};
+use mention::is_word_of;
 pub use mention::mentions;
-use mention::{is_word_of, mentions_file};
+pub(crate) use mention::{is_reported_as, is_whole_of};
 pub use programs::programs;
+pub(crate) use reported::ReportedNames;
 
 /// How many tests that failed at the start are changed.
 const MAX_FAILED: usize = 200;
@@ -144,30 +146,31 @@ impl Plan {
         let order =
             |at: usize| (seed ^ u64::try_from(at).unwrap_or(0)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         let is_unloaded = |name: &&str| is_whole(name) || files.iter().any(|file| is_whole_of(name, &file.path));
-        let (unloaded, failing): (Vec<&str>, Vec<&str>) = before.failing.iter().copied().partition(is_unloaded);
+        let (unloaded, failing): (Vec<&str>, Vec<&str>) = before.failing.all().iter().copied().partition(is_unloaded);
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         let mut plan = Self { failing_before: owned(failing), unloaded: owned(unloaded), equality, ..Self::default() };
         // Tests that cannot be told apart in a report are changed in different runs.
         let mut groups: BTreeMap<(String, &str), Vec<(usize, PlannedTest)>> = BTreeMap::new();
         let mut count = 0;
-        let tests = |(at, file): (usize, &TestFile)| {
+        let wholes: Vec<Reported<'_>> = files.iter().map(|file| before.of_file(file)).collect();
+        let tests = |(at, (file, whole)): (usize, (&TestFile, &Reported<'_>))| {
             let tests = changeable_tests(&file.path, &file.content, file.original.as_deref(), seed);
-            let run = |test: ChangeableTest| Some((at, before.evidence(selection, file, &test.name)?, test));
+            let run = |test: ChangeableTest| Some((at, before.evidence(selection, file, whole, &test.name)?, test));
             tests.into_iter().filter_map(run).collect::<Vec<_>>()
         };
-        let tests: Vec<_> = files.iter().enumerate().flat_map(tests).collect();
+        let tests: Vec<_> = files.iter().zip(&wholes).enumerate().flat_map(tests).collect();
         // Where the runners count fewer tests than there are, those without a name may be the ones that do not run.
         let number = u32::try_from(tests.len()).unwrap_or(u32::MAX);
         let all_run = before.total.is_none_or(|total| total >= number);
         plan.most_run = before.total.is_none_or(|total| total.saturating_mul(2) >= number);
         // Jest names the file of a test that passes, and not of one that fails.
         let tells = |failing: &&str| files.iter().any(|file| mentions(&file.path, failing));
-        let failures_tell = !before.failing.is_empty() && before.failing.iter().all(tells);
+        let failing = before.failing.all();
+        let failures_tell = !failing.is_empty() && failing.iter().all(tells);
         for (at, evidence, test) in tests {
             plan.callers.extend(test.calls.iter().map(|called| (test.name.clone(), called.clone())));
-            if let Some(file) = files.get(at) {
-                let whole = before.of(|reported| is_program_or_whole(file, reported));
-                let own = before.of(|reported| is_reported_as(reported, &test.name));
+            if let Some((file, whole)) = files.get(at).zip(wholes.get(at)) {
+                let own = before.of_test(&test.name);
                 let is_told = failures_tell && own.names().any(|reported| mentions(&file.path, reported));
                 let own = if is_told { own.only(|reported| mentions(&file.path, reported)) } else { own };
                 let did_run = own.names().next().is_some() || !file.reported_as.is_empty();
@@ -176,7 +179,7 @@ impl Plan {
                     continue;
                 }
                 let is_sure = all_run || evidence == Evidence::Named;
-                let failed_before = !before.passed(&own, &whole);
+                let failed_before = !before.passed(&own, whole);
                 let is_old = file
                     .original
                     .as_ref()
@@ -327,6 +330,7 @@ impl Plan {
     /// Notes what a run with the files of [`Self::next_files`] showed.
     pub fn note(&mut self, run: &ChangedRun<'_>) {
         let (failing, ran) = (names(run.outcomes, |tally| &tally.failing), names(run.outcomes, |tally| &tally.names));
+        let (failing_names, ran_names) = (ReportedNames::new(failing.clone()), ReportedNames::new(ran.clone()));
         let passed = run.outcomes.iter().all(|outcome| outcome.passed);
         let is_counted = run.outcomes.iter().any(|outcome| outcome.tests.is_some());
         let is_cut = failing.len() >= TestTally::MAX_NAMES;
@@ -341,13 +345,13 @@ impl Plan {
             let file_fails = names_file(&failing);
             let file_ran = names_file(&ran) && !run.stops_early;
             for planned in tests.iter_mut().filter(|planned| planned.is_changed && planned.state != State::Reported) {
-                let is_among = |names: &[&str]| names.iter().any(|reported| planned.is_in(path, reported_as, reported));
-                let named = is_among(&failing);
+                let is_among = |names: &ReportedNames<'_>| planned.is_among(path, reported_as, names);
+                let named = is_among(&failing_names);
                 // Where no runner is known the name in the output has to do.
                 let shown = !is_counted && !passed && is_word_of(&planned.name, run.output);
                 // A file that a change broke as a whole shows nothing of its tests.
                 let all_did = file_ran || all_ran || (passed && ran.is_empty());
-                let did_run = !file_fails && (is_among(&ran) || (all_did && !planned.may_be_skipped));
+                let did_run = !file_fails && (is_among(&ran_names) || (all_did && !planned.may_be_skipped));
                 let is_missing = is_whole_run && !ran.is_empty() && !file_fails && is_among(&before.ran);
                 planned.state = match () {
                     () if named || shown => State::Reported,
@@ -367,8 +371,8 @@ impl Plan {
         let suites =
             |name: &str| failing.iter().any(|other| *other != name && other.starts_with(name) && is_changed(other));
         let is_known = |name: &str| {
-            before.ran.contains(&name)
-                || before.failing.contains(&name)
+            before.ran.all().contains(&name)
+                || before.failing.all().contains(&name)
                 || self.tests().any(|planned| is_reported_as(name, &planned.name))
         };
         let is_whole = |name: &str| is_whole(name) || self.files.iter().any(|file| is_whole_of(name, &file.path));
@@ -510,11 +514,11 @@ impl Plan {
 
     /// Notes what a run with the files of [`Self::doubtful_files`] and the code of the start showed.
     pub fn note_start(&mut self, outcomes: &[CheckOutcome]) {
-        let failing = names(outcomes, |tally| &tally.failing);
+        let failing = ReportedNames::new(names(outcomes, |tally| &tally.failing));
         for file in &mut self.files {
             let PlannedFile { path, reported_as, tests, .. } = file;
             for planned in tests.iter_mut().filter(|planned| planned.is_doubtful()) {
-                if failing.iter().any(|reported| planned.is_in(path, reported_as, reported)) {
+                if planned.is_among(path, reported_as, &failing) {
                     planned.state = State::Void;
                 }
             }
@@ -538,6 +542,12 @@ impl PlannedTest {
         self.state == State::Passes && !self.failed_before && self.place.is_always
     }
 
+    /// Whether one of the names is that of this test.
+    fn is_among(&self, path: &str, reported_as: &[String], names: &ReportedNames<'_>) -> bool {
+        reported_as.iter().any(|whole| names.all().contains(&whole.as_str()))
+            || names.of(&self.name).any(|reported| !self.is_told || mentions(path, reported))
+    }
+
     /// Whether a name that a runner prints is that of this test.
     fn is_in(&self, path: &str, reported_as: &[String], reported: &str) -> bool {
         reported_as.iter().any(|whole| whole == reported)
@@ -551,16 +561,6 @@ fn names(checks: &[CheckOutcome], pick: fn(&TestTally) -> &Vec<String>) -> Vec<&
 
 fn total(checks: &[CheckOutcome]) -> u32 {
     checks.iter().filter_map(|check| check.tests.as_ref()).map(|tests| tests.passed.saturating_add(tests.failed)).sum()
-}
-
-/// Whether a name is that of a whole file, module or package, and a file is, or is in, it.
-pub(crate) fn is_whole_of(name: &str, path: &str) -> bool {
-    // Reports of pytest name a module that cannot be imported `tests.test_cart`.
-    let is_module = path.strip_suffix(".py").is_some_and(|module| {
-        let module = module.replace('/', ".");
-        module.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
-    });
-    is_module || (is_whole(name) && mentions_file(path, name))
 }
 
 /// Whether a run ended because its time was up.

@@ -2,14 +2,15 @@
 
 use ralph_model::{CheckOutcome, Verdict};
 
-use super::{TestFile, is_reported_as, is_whole_of, names};
+use super::reported::ReportedNames;
+use super::{TestFile, is_whole_of, names};
 use crate::selection::Selection;
 use crate::test_names::PACKAGE;
 
 /// What the checks said of tests before the first iteration.
 pub(super) struct Before<'a> {
-    pub(super) ran: Vec<&'a str>,
-    pub(super) failing: Vec<&'a str>,
+    pub(super) ran: ReportedNames<'a>,
+    pub(super) failing: ReportedNames<'a>,
     /// Every check that counts tests names them.
     pub(super) names_tell: bool,
     /// No test passed, as far as the runners count them, and a check failed.
@@ -37,43 +38,59 @@ impl<'a> Before<'a> {
             && checks.iter().chain(&now.checks).any(is_counted)
             && checks.iter().all(|check| passed(check) == 0);
         let is_named = |check: &CheckOutcome| check.tests.as_ref().is_none_or(|tests| !tests.names.is_empty());
-        let (ran, failing) = (names(checks, |tally| &tally.names), names(checks, |tally| &tally.failing));
+        let [ran, failing] = [names(checks, |tally| &tally.names), names(checks, |tally| &tally.failing)];
+        let names_tell = !ran.is_empty() && checks.iter().all(is_named);
+        let [ran, failing] = [ran, failing].map(ReportedNames::new);
         let number = |checks: &[CheckOutcome]| {
             let tallies = checks.iter().filter_map(|check| check.tests.as_ref());
             tallies.map(|tests| tests.passed.saturating_add(tests.failed).saturating_add(tests.skipped)).sum::<u32>()
         };
         let is_any_counted = checks.iter().chain(&now.checks).any(is_counted);
         let total = is_any_counted.then(|| number(checks).max(number(&now.checks)));
-        Self { names_tell: !ran.is_empty() && checks.iter().all(is_named), ran, failing, nothing_passed, total }
+        Self { ran, failing, names_tell, nothing_passed, total }
     }
 
     /// What shows that a test ran, or could not be loaded.
-    pub(super) fn evidence(&self, selection: &Selection, file: &TestFile, name: &str) -> Option<Evidence> {
-        if self.ran.iter().chain(&self.failing).any(|ran| is_reported_as(ran, name)) {
+    pub(super) fn evidence(
+        &self,
+        selection: &Selection,
+        file: &TestFile,
+        whole: &Reported<'_>,
+        name: &str,
+    ) -> Option<Evidence> {
+        if self.ran.of(name).chain(self.failing.of(name)).next().is_some() {
             return Some(Evidence::Named);
         }
         if selection.leaves_out(&file.path, name) {
             return None;
         }
-        if self.failing.iter().any(|failing| is_program_or_whole(file, failing)) {
+        if !whole.failing.is_empty() {
             return Some(Evidence::Named);
         }
         // Where the tests of a file or package are named, one that is not did not run.
         let has_parts = |whole: &str| {
             let whole = whole.strip_prefix(PACKAGE).unwrap_or(whole);
             let is_part = |rest: &str| [" > ", " › ", "::", "."].iter().any(|mark| rest.starts_with(mark));
-            self.ran.iter().any(|ran| ran.strip_prefix(whole).is_some_and(is_part))
+            self.ran.all().iter().any(|ran| ran.strip_prefix(whole).is_some_and(is_part))
         };
         let is_run = match self.names_tell {
-            true => self.ran.iter().any(|ran| is_program_or_whole(file, ran) && !has_parts(ran)),
+            true => whole.ran.iter().any(|ran| !has_parts(ran)),
             false => selection.may_run(&file.path) || (self.total.is_some() && !selection.has_runner()),
         };
         is_run.then_some(Evidence::File)
     }
 
-    pub(super) fn of(&self, is_meant: impl Fn(&str) -> bool) -> Reported<'a> {
-        let pick = |names: &[&'a str]| names.iter().copied().filter(|name| is_meant(name)).collect();
+    /// Names of a file as a whole.
+    pub(super) fn of_file(&self, file: &TestFile) -> Reported<'a> {
+        let is_program_or_whole =
+            |name: &&str| file.reported_as.iter().any(|program| program == name) || is_whole_of(name, &file.path);
+        let pick = |names: &ReportedNames<'a>| names.all().iter().copied().filter(is_program_or_whole).collect();
         Reported { ran: pick(&self.ran), failing: pick(&self.failing) }
+    }
+
+    /// Names of a test.
+    pub(super) fn of_test(&self, name: &str) -> Reported<'a> {
+        Reported { ran: self.ran.of(name).collect(), failing: self.failing.of(name).collect() }
     }
 
     /// Whether a test passed, as far as it is known. One that the runners do not name did not run, where they name others.
@@ -99,9 +116,4 @@ impl<'a> Reported<'a> {
         self.failing.retain(|name| is_meant(name));
         self
     }
-}
-
-/// Whether a name is that of a file as a whole, or of a program that it is part of.
-pub(super) fn is_program_or_whole(file: &TestFile, reported: &str) -> bool {
-    file.reported_as.iter().any(|program| program == reported) || is_whole_of(reported, &file.path)
 }

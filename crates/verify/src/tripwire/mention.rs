@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::pattern::pattern;
 use crate::pins::path::{extension, parent as folder};
-use crate::test_names::PACKAGE;
+use crate::test_names::{PACKAGE, is_whole};
 
 /// Whether a text, the output of a run or the name of a test, shows that the test file at `path` ran.
 ///
@@ -99,9 +99,10 @@ pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
             let (before, after) = (&reported[..at], &reported[at + fixed.len()..]);
             // `#test_0001_adds` of specs of minitest, `#test_adds` of `test "adds"`.
             let is_numbered = before.rsplit_once('#').is_some_and(|(_, start)| {
-                start
-                    .strip_prefix("test_")
-                    .is_some_and(|it| it.trim_end_matches('_').bytes().all(|b| b.is_ascii_digit()))
+                start.ends_with('_')
+                    && start
+                        .strip_prefix("test_")
+                        .is_some_and(|it| it.trim_end_matches('_').bytes().all(|b| b.is_ascii_digit()))
             });
             let starts =
                 before.is_empty() || is_numbered || before.ends_with([':', '.', '>', ' ', '/', '›', '#', '\t']);
@@ -110,6 +111,11 @@ pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
             let fits = || !after.starts_with(char::is_alphanumeric) && follow(after, &rest);
             starts && (after.is_empty() || ends && !is_template || (is_template && fits()))
         })
+}
+
+/// What begins a title and stands in every name under which its test is reported. No word of it is a part of a longer one there.
+pub(super) fn fixed_words(name: &str) -> &str {
+    fixed_parts(name).0
 }
 
 /// A title with values in it, such as `adds %i`, `costs $price`, `#{name} works` or `${a} and ${b}`: what stands before the first
@@ -131,8 +137,19 @@ fn follow(text: &str, parts: &[&str]) -> bool {
     rest.is_some()
 }
 
+/// Whether a name is that of a whole file, module or package, and a file is, or is in, it.
+pub(crate) fn is_whole_of(name: &str, path: &str) -> bool {
+    // Reports of pytest name a module that cannot be imported `tests.test_cart`.
+    let is_module = path.strip_suffix(".py").is_some_and(|module| {
+        let dotted = |byte: u8| if byte == b'/' { b'.' } else { byte };
+        let mut module = module.bytes().rev().map(dotted);
+        name.bytes().rev().all(|byte| module.next() == Some(byte)) && module.next().is_none_or(|before| before == b'.')
+    });
+    is_module || (is_whole(name) && mentions_file(path, name))
+}
+
 /// Whether the name of a whole file or package is that of a file.
-pub(super) fn mentions_file(path: &str, name: &str) -> bool {
+fn mentions_file(path: &str, name: &str) -> bool {
     mentions(path, name) || path.ends_with(name) || (name.starts_with(PACKAGE) && name.ends_with(folder(path)))
 }
 
