@@ -25,15 +25,12 @@ mod tap;
 mod unittest;
 mod vitest;
 
-use std::sync::LazyLock;
-
 use ralph_model::{Runner, TestTally};
 use ralph_text::strip_escapes;
-use regex::Regex;
 
 use crate::text::Lines;
 pub(crate) use json::{Found, Reports};
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 use sums::{Gathered, Recogniser};
 
 /// Counts tests in a stream of output.
@@ -174,8 +171,7 @@ impl Runners {
 /// The line without what a monorepo tool or a process manager puts before it: `web:test: `, `packages/web test: `,
 /// `[0] `, `web-1  | `.
 fn without_prefix(line: &str) -> &str {
-    static PREFIX: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"^(?:\[[\w@./-]+\] |[\w@./-]+[: ][\w:-]*test[\w:-]*: |[\w.-]+ +\| )"));
+    static PREFIX: Pattern = Pattern::new(r"^(?:\[[\w@./-]+\] |[\w@./-]+[: ][\w:-]*test[\w:-]*: |[\w.-]+ +\| )");
     // Cheap refusal first: this runs for every line of a flood.
     if !line.contains(": ") && !line.contains("] ") && !line.contains(" | ") {
         return line;

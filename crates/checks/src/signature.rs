@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use ralph_model::{Signature, TestTally};
 use ralph_text::strip_escapes;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::count::{Reports, Runners};
 use crate::failure::{Classifier, Weight};
 use crate::text::{Lines, readable, start};
-use ralph_verify::pattern;
+use ralph_verify::{Pattern, pattern};
 
 /// Lines that make up a signature at most; a failure of more lines is told apart by its first ones.
 const MAX_LINES: usize = 2000;
@@ -214,7 +214,7 @@ fn of_machines(pattern: &str) -> String {
     pattern.replace(r"\d", "[0-9]").replace(r"\s", r"[\t-\r ]").replace(r"\b", r"(?-u:\b)")
 }
 
-static HASHES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-fA-F]{7,64}\b"));
+static HASHES: Pattern = Pattern::new(r"\b[0-9a-fA-F]{7,64}\b");
 
 /// The line with everything replaced that differs between two runs of the same failure.
 fn normalised(line: &str) -> String {

@@ -1,11 +1,8 @@
 //! Tests that have to run: those that ran before the first iteration, and at least one.
 
-use std::sync::LazyLock;
-
 use ralph_model::{CheckOutcome, Shrunk, TestTally};
-use regex::Regex;
 
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::test_names;
 
 /// What changed of the files that hold tests.
@@ -74,12 +71,10 @@ pub fn compare_with_baseline(check: &mut CheckOutcome, earlier: Option<&TestTall
 /// Whether commands or settings choose among the tests of a file, so that not all that are defined run.
 #[must_use]
 pub fn chooses_tests(text: &str) -> bool {
-    static CHOOSES: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(concat!(
-            r"(?:pytest|addopts)[^\n]*\s['\x22]?-m\b|\s-k\b|\s-t\b|\s-g\b|\s-E\b|\s-n\s?/|\s-i\b|\s-?-run\b|--(?:grep|fgrep|filter|tests?|only|tag|",
-            r"exclude|deselect|ignore|skip|example|lf|last-failed|ff|sw|test-name-pattern|testNamePattern|group)\b|::"
-        ))
-    });
+    static CHOOSES: Pattern = Pattern::new(concat!(
+        r"(?:pytest|addopts)[^\n]*\s['\x22]?-m\b|\s-k\b|\s-t\b|\s-g\b|\s-E\b|\s-n\s?/|\s-i\b|\s-?-run\b|--(?:grep|fgrep|filter|tests?|only|tag|",
+        r"exclude|deselect|ignore|skip|example|lf|last-failed|ff|sw|test-name-pattern|testNamePattern|group)\b|::"
+    ));
     CHOOSES.is_match(text)
 }
 

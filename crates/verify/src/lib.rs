@@ -17,4 +17,4 @@ pub mod test_names;
 pub mod tripwire;
 pub mod work;
 
-pub use pattern::pattern;
+pub use pattern::{Pattern, pattern};

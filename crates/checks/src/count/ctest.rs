@@ -1,11 +1,7 @@
 //! `CTest`.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::sums::{Counted, Gathered, Outcome, Recogniser};
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 
 /// `2/4 Test #2: discount .........................***Failed    0.01 sec` for each test, then `50% tests passed, 2 tests failed
 /// out of 4`.
@@ -16,10 +12,8 @@ pub(super) struct Ctest {
 
 impl Recogniser for Ctest {
     fn line(&mut self, line: &str) {
-        static TEST: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r"^ *[0-9]+/[0-9]+ Test +#[0-9]+: (.+?) \.*(?: +(Passed) |.*\*\*\*(.*))"));
-        static RESULT: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r"^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+"));
+        static TEST: Pattern = Pattern::new(r"^ *[0-9]+/[0-9]+ Test +#[0-9]+: (.+?) \.*(?: +(Passed) |.*\*\*\*(.*))");
+        static RESULT: Pattern = Pattern::new(r"^[0-9]+% tests passed, [0-9]+ tests failed out of [0-9]+");
         if line.contains(" Test ")
             && let Some(found) = TEST.captures(line)
         {

@@ -1,11 +1,7 @@
 //! Deno.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::sums::{Counted, Gathered, Recogniser, Sums, number};
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 
 /// `running 4 tests from ./cart_test.ts`, a line for each test and its steps, and
 /// `FAILED | 1 passed (1 step) | 2 failed (1 step) | 1 ignored (151ms)`, of which the first word looks like one of a process manager.
@@ -18,12 +14,10 @@ pub(super) struct Deno {
 
 impl Recogniser for Deno {
     fn line(&mut self, line: &str) {
-        static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"^(?:(?:ok|FAILED) \| )?([0-9]+) passed(?: \(.*?\))? \| ([0-9]+) failed(?: \([0-9]+ steps?\))?(?: \| ([0-9]+) ignored)?",
-            )
-        });
-        static TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S.*) \.\.\. (ok|FAILED)(?: \(.*\))?$"));
+        static RESULT: Pattern = Pattern::new(
+            r"^(?:(?:ok|FAILED) \| )?([0-9]+) passed(?: \(.*?\))? \| ([0-9]+) failed(?: \([0-9]+ steps?\))?(?: \| ([0-9]+) ignored)?",
+        );
+        static TEST: Pattern = Pattern::new(r"^(\S.*) \.\.\. (ok|FAILED)(?: \(.*\))?$");
         if let Some((_, file)) = line.strip_prefix("running ").and_then(|rest| rest.split_once(" from ")) {
             self.file = Some(file.trim_start_matches("./").to_owned());
         } else if let Some(file) = &self.file

@@ -1,12 +1,8 @@
 //! Gradle and `dotnet test`, which name a result at the end of a line for each test, if they do at all.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::names::Ran;
 use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, number};
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 
 /// `CartTest > discount() FAILED`, then `4 tests completed, 2 failed, 1 skipped`, which is missing where no test failed.
 #[derive(Debug, Default)]
@@ -17,9 +13,9 @@ pub(super) struct Gradle {
 
 impl Recogniser for Gradle {
     fn line(&mut self, line: &str) {
-        static RESULT: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r"^([0-9]+) tests? completed(?:, ([0-9]+) failed)?(?:, ([0-9]+) skipped)?$"));
-        static TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\w[\w.$]* > .+) (PASSED|FAILED|SKIPPED)$"));
+        static RESULT: Pattern =
+            Pattern::new(r"^([0-9]+) tests? completed(?:, ([0-9]+) failed)?(?:, ([0-9]+) skipped)?$");
+        static TEST: Pattern = Pattern::new(r"^(\w[\w.$]* > .+) (PASSED|FAILED|SKIPPED)$");
         if line.contains(" > ")
             && let Some(found) = TEST.captures(line)
         {
@@ -59,13 +55,10 @@ pub(super) struct Dotnet {
 
 impl Recogniser for Dotnet {
     fn line(&mut self, line: &str) {
-        static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"^(?:Passed|Failed|Skipped)! +- Failed: +([0-9]+), Passed: +([0-9]+), Skipped: +([0-9]+), Total: +[0-9]+",
-            )
-        });
-        static TEST: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r"^  (Passed|Failed) (\S.*) \[(?:< )?[0-9][0-9a-z. ]*\]$"));
+        static RESULT: Pattern = Pattern::new(
+            r"^(?:Passed|Failed|Skipped)! +- Failed: +([0-9]+), Passed: +([0-9]+), Skipped: +([0-9]+), Total: +[0-9]+",
+        );
+        static TEST: Pattern = Pattern::new(r"^  (Passed|Failed) (\S.*) \[(?:< )?[0-9][0-9a-z. ]*\]$");
         if line.starts_with("  ")
             && let Some(found) = TEST.captures(line)
         {

@@ -1,11 +1,7 @@
 //! minitest, also as Rails runs it, and test-unit.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::sums::{Counted, Gathered, Recogniser, Sums, number};
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 
 /// `4 runs, 2 assertions, 1 failures, 1 errors, 1 skips`, and with `-v` a line for each test.
 #[derive(Debug, Default)]
@@ -16,13 +12,11 @@ pub(super) struct Minitest {
 
 impl Recogniser for Minitest {
     fn line(&mut self, line: &str) {
-        static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"^([0-9]+) (?:runs|tests), [0-9]+ assertions, ([0-9]+) failures, ([0-9]+) errors(?:, ([0-9]+) (?:skips|pendings))?",
-            )
-        });
-        static TEST: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\S+#.+) = [0-9.]+ s = ([.FES])$"));
-        static FAILED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\w:]+#[^\[]+?)(?: \[.*\])?:$"));
+        static RESULT: Pattern = Pattern::new(
+            r"^([0-9]+) (?:runs|tests), [0-9]+ assertions, ([0-9]+) failures, ([0-9]+) errors(?:, ([0-9]+) (?:skips|pendings))?",
+        );
+        static TEST: Pattern = Pattern::new(r"^(\S+#.+) = [0-9.]+ s = ([.FES])$");
+        static FAILED: Pattern = Pattern::new(r"^([\w:]+#[^\[]+?)(?: \[.*\])?:$");
         if std::mem::take(&mut self.names_next)
             && let Some(found) = FAILED.captures(line)
         {

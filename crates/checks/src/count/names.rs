@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use ralph_model::TestTally;
-use regex::Regex;
 
 use crate::text::start;
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 use ralph_verify::test_names::COPY;
 
 /// Bytes kept of one name.
@@ -142,8 +140,8 @@ fn is_no_test(name: &str) -> bool {
 /// The name without what changes from run to run though the test is the same: the line of a doc test, the place of an
 /// object in memory.
 fn steady(name: &str) -> Cow<'_, str> {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r" \(line [0-9]+\)"));
-    static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u:\b)0x[0-9a-fA-F]{6,}(?-u:\b)"));
+    static LINE: Pattern = Pattern::new(r" \(line [0-9]+\)");
+    static ADDRESS: Pattern = Pattern::new(r"(?-u:\b)0x[0-9a-fA-F]{6,}(?-u:\b)");
     let mut name = Cow::Borrowed(name);
     // Cheap refusals first: this runs for every test.
     if name.contains(" (line ") {
@@ -159,7 +157,7 @@ fn steady(name: &str) -> Cow<'_, str> {
 ///
 /// A name may itself end like that, and the time is not always printed, so all that look so are cut.
 pub(super) fn without_time(name: &str) -> &str {
-    static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?: +\(?[0-9]+(?:\.[0-9]+)? ?(?:ms|s|m)\)?)+$"));
+    static TIME: Pattern = Pattern::new(r"(?: +\(?[0-9]+(?:\.[0-9]+)? ?(?:ms|s|m)\)?)+$");
     let name = name.trim_end();
     TIME.find(name).map_or(name, |found| &name[..found.start()])
 }

@@ -1,13 +1,9 @@
 //! pytest.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::names::Ran;
 use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted, is_seconds};
 
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 
 /// The last line of a session, with or without its frame of `=`.
 #[derive(Debug, Default)]
@@ -136,9 +132,8 @@ impl Shown {
     /// `tests/test_cart.py ..F. [ 50%]`, `tests/test_cart.py::test_total PASSED [ 50%]`,
     /// `[gw0] [ 50%] PASSED tests/test_cart.py::test_total`
     fn result(&mut self, line: &str) {
-        static RESULT: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(r"^([^ \t]+\.py::.*?) +(PASSED|FAILED|ERROR|XPASS|SKIPPED|XFAIL|RERUN|SUB[A-Z]+)(?-u:\b)")
-        });
+        static RESULT: Pattern =
+            Pattern::new(r"^([^ \t]+\.py::.*?) +(PASSED|FAILED|ERROR|XPASS|SKIPPED|XFAIL|RERUN|SUB[A-Z]+)(?-u:\b)");
         if line.starts_with('[') {
             let Some((word, node)) = without_worker(line).split_once(' ') else { return };
             self.ended(word, node);

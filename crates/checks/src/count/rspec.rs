@@ -1,12 +1,8 @@
 //! RSpec.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::names::Ran;
 use super::sums::{Counted, Gathered, Outcome, Recogniser, Sums, counted, indentation};
-use ralph_verify::pattern;
+use ralph_verify::Pattern;
 
 /// `4 examples, 2 failures, 1 pending`, then `rspec ./cart_spec.rb:3 # cart discount`. The documentation format shows a tree of
 /// groups and examples before, in which only what follows tells a group from an example.
@@ -85,7 +81,7 @@ impl Rspec {
 
     /// The line before was a group if the next one is deeper, and else an example, unless it is at the top.
     fn take_last(&mut self, next: usize) {
-        static RESULT: LazyLock<Regex> = LazyLock::new(|| pattern(r" \((FAILED - [0-9]+|PENDING: .*)\)$"));
+        static RESULT: Pattern = Pattern::new(r" \((FAILED - [0-9]+|PENDING: .*)\)$");
         let Some((depth, text)) = self.last.take() else { return };
         self.groups.truncate(depth / 2);
         self.groups.resize(depth / 2, String::new());

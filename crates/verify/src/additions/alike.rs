@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Pair, Place};
-use crate::pattern::pattern;
+use crate::pattern::{Pattern, pattern};
 use crate::syntax::{Source, marks};
 
 /// Assertions, each with one of another name that judges the same or more.
@@ -175,17 +175,13 @@ impl Pair<'_> {
                 r"^@\s*(?:pytest\.mark\.\w+|(?:(?:django\.test\.)?tag|pytest\.mark\.\w+)\(\s*(?:{VALUE}(?:\s*,\s*{VALUE})*\s*,?\s*)?\))$"
             ))
         });
-        static STEERS: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(concat!(
-                "skip|fail|flaky|rerun|retr|repeat|fixture|parametri|depend|order|only|warning|quarantine|todo|run|",
-                "freez|time_machine|vcr|urls|ignore|mock|patch|env|settings"
-            ))
-        });
-        static REBOUND: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"\b(?:def|class|as)\s+(?:tag|pytest)\b|(?m:^\s*)(?:tag|pytest)\s*=[^=]|(?m:^\s*)from\s+(?:[^d\s]|d[^j\s])\S*\s+import\s[^\n]*\b(?:tag|pytest)\b",
-            )
-        });
+        static STEERS: Pattern = Pattern::new(concat!(
+            "skip|fail|flaky|rerun|retr|repeat|fixture|parametri|depend|order|only|warning|quarantine|todo|run|",
+            "freez|time_machine|vcr|urls|ignore|mock|patch|env|settings"
+        ));
+        static REBOUND: Pattern = Pattern::new(
+            r"\b(?:def|class|as)\s+(?:tag|pytest)\b|(?m:^\s*)(?:tag|pytest)\s*=[^=]|(?m:^\s*)from\s+(?:[^d\s]|d[^j\s])\S*\s+import\s[^\n]*\b(?:tag|pytest)\b",
+        );
         if REBOUND.is_match(self.new.text) {
             return false;
         }

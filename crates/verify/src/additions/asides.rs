@@ -1,31 +1,25 @@
 //! Statements that say or tidy something and judge nothing, and blocks around old statements that forgive nothing.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::{Pair, Place, Room};
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::syntax::{Source, marks};
 
 /// What is called to print, to log, to register what is done after a test, to call what a base class does around tests, or to
 /// give a test more time.
-static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^(?:print|pprint|puts|pp?|f?printf|var_dump|print_r|(?:e?print(?:ln)?|dbg)!|console\.(?:log|debug|info|warn|error|table)|",
-        r"(?:fmt|log)\.Print(?:ln|f)?|System\.(?:out|err)\.print(?:ln|f)?|",
-        r"(?:self\.|this\.|\w+\.)?(?:_?log|_?logger|logging|LOG|LOGGER)(?:\.getLogger\([\w.]*\))?\.(?:debug|info|warn|warning|error|exception)|",
-        r"t\.(?:diagnostic|comment|after|Cleanup)|(?:self|cls)\.add(?:Class)?Cleanup|request\.addfinalizer|this\.(?:timeout|slow)|jest\.setTimeout|",
-        r"super\(\)\.(?:setUp|tearDown|setUpClass|tearDownClass|setup_method|teardown_method)|parent::(?:setUp|tearDown))$"
-    ))
-});
+static ASIDE: Pattern = Pattern::new(concat!(
+    r"^(?:print|pprint|puts|pp?|f?printf|var_dump|print_r|(?:e?print(?:ln)?|dbg)!|console\.(?:log|debug|info|warn|error|table)|",
+    r"(?:fmt|log)\.Print(?:ln|f)?|System\.(?:out|err)\.print(?:ln|f)?|",
+    r"(?:self\.|this\.|\w+\.)?(?:_?log|_?logger|logging|LOG|LOGGER)(?:\.getLogger\([\w.]*\))?\.(?:debug|info|warn|warning|error|exception)|",
+    r"t\.(?:diagnostic|comment|after|Cleanup)|(?:self|cls)\.add(?:Class)?Cleanup|request\.addfinalizer|this\.(?:timeout|slow)|jest\.setTimeout|",
+    r"super\(\)\.(?:setUp|tearDown|setUpClass|tearDownClass|setup_method|teardown_method)|parent::(?:setUp|tearDown))$"
+));
 /// Words of stubs, which a hook would put in the place of what old tests call.
-static STUBS: LazyLock<Regex> =
-    LazyLock::new(|| pattern("^allow$|(?i-u:mock|stub|spy|patch|fake|receive|overload|define_singleton_method)"));
+static STUBS: Pattern =
+    Pattern::new("^allow$|(?i-u:mock|stub|spy|patch|fake|receive|overload|define_singleton_method)");
 /// Words that undo stubs, or concern nothing but time.
-static UNDOES_STUBS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern("^(?:(?:clear|reset|restore)AllMocks|mock(?:Restore|Clear|Reset)|use(?:Fake|Real)Timers|unstubAll.*)$")
-});
+static UNDOES_STUBS: Pattern = Pattern::new(
+    "^(?:(?:clear|reset|restore)AllMocks|mock(?:Restore|Clear|Reset)|use(?:Fake|Real)Timers|unstubAll.*)$",
+);
 
 impl Pair<'_> {
     /// Whether a new statement only says or tidies something, or calls a new test of a program in C.
@@ -49,12 +43,10 @@ impl Pair<'_> {
 
     /// Whether what Go does at the end of a test is in sight, or a usual way to tidy: a function of another name could recover.
     fn is_clean_up(&self, at: usize) -> bool {
-        static TIDIES: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(concat!(
-                r"^defer\s+(?:func\(|[\w.]+\.(?:Close|Remove|RemoveAll|R?Unlock|Stop|Done|Shutdown|Flush|Sync|Wait|Kill|",
-                r"Unsetenv|Setenv|Chdir)\(|(?:cancel|stop)\(\)$)"
-            ))
-        });
+        static TIDIES: Pattern = Pattern::new(concat!(
+            r"^defer\s+(?:func\(|[\w.]+\.(?:Close|Remove|RemoveAll|R?Unlock|Stop|Done|Shutdown|Flush|Sync|Wait|Kill|",
+            r"Unsetenv|Setenv|Chdir)\(|(?:cancel|stop)\(\)$)"
+        ));
         let text = self.new.text;
         TIDIES.is_match(self.new.raw(at)) && !text.contains("func cancel(") && !text.contains("func stop(")
     }
@@ -80,13 +72,10 @@ impl Pair<'_> {
 
     /// Whether a new definition is what a runner calls around all tests beside it.
     pub(super) fn is_around_tests(&self, at: usize) -> bool {
-        static HOOK: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"(?m)^\s*(?:(?:before|after|setup|teardown)(?:Each|All)?\b|@(?:Before|After)(?:Each|All|Class)?\b|(?:protected |public |private |static |async )*(?:function|def) (?:set[uU]p|tear[dD]own))",
-            )
-        });
-        static ANNOTATED: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r"@(?:[\w.]+\.)?(?:Before|After)\w*|#\[[^\]]*\b(?:Before|After)\w*"));
+        static HOOK: Pattern = Pattern::new(
+            r"(?m)^\s*(?:(?:before|after|setup|teardown)(?:Each|All)?\b|@(?:Before|After)(?:Each|All|Class)?\b|(?:protected |public |private |static |async )*(?:function|def) (?:set[uU]p|tear[dD]own))",
+        );
+        static ANNOTATED: Pattern = Pattern::new(r"@(?:[\w.]+\.)?(?:Before|After)\w*|#\[[^\]]*\b(?:Before|After)\w*");
         let text = self.new.raw(at).trim_start();
         let head = text.split('{').next().unwrap_or_default();
         let before = self.new.text[..self.new.nodes[at].start].trim_end();
@@ -108,9 +97,9 @@ impl Pair<'_> {
 
     /// A statement of a whole file that concerns how it is read: strict types of PHP, a time limit, `private` behind all old code.
     pub(super) fn is_setting(&self, at: usize, is_last: bool) -> bool {
-        static SETTING: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(r"^(?:declare\(strict_types=1\);?|jest\.setTimeout\([\d_ *]+\);?|# frozen_string_literal: true)$")
-        });
+        static SETTING: Pattern = Pattern::new(
+            r"^(?:declare\(strict_types=1\);?|jest\.setTimeout\([\d_ *]+\);?|# frozen_string_literal: true)$",
+        );
         let text = self.new.raw(at).trim();
         SETTING.is_match(text) || (is_last && text == "private" && self.new.nodes[at].kind == "identifier")
     }
@@ -118,7 +107,7 @@ impl Pair<'_> {
     /// The statements in a block that forgives nothing, and those that run after it: `try` with `finally` alone, a part of a
     /// test with a name of its own.
     fn unwrapped(&self, at: usize) -> Option<(Vec<usize>, Vec<usize>)> {
-        static PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"^self\.subTest\((?:[^()]|\([^()]*\))*\)$"));
+        static PART: Pattern = Pattern::new(r"^self\.subTest\((?:[^()]|\([^()]*\))*\)$");
         let new = self.new;
         let parts = &new.nodes[at].children;
         let of_kind = |kinds: &[&str]| parts.iter().copied().find(|part| kinds.contains(&new.nodes[*part].kind));

@@ -2,10 +2,8 @@
 
 use super::tables::{Table, compared};
 use super::{Edit, Shows, changed_literal, far_literal, swapped};
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::syntax::{Source, marks};
-use regex::Regex;
-use std::sync::LazyLock;
 
 /// One condition of an assertion that has to hold.
 pub(super) struct Condition<'a> {
@@ -117,7 +115,7 @@ pub(super) fn expectation(
 
 /// Expects another constant of the same type, which the file names elsewhere: `Token::Minus` for `Token::Plus`.
 fn constant(source: &Source<'_>, condition: &Condition<'_>) -> Option<Edit> {
-    static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b([A-Z]\w*(?:(?:::|\.)\w+)*?(?:::|\.))([A-Z]\w*)\b"));
+    static NAMED: Pattern = Pattern::new(r"\b([A-Z]\w*(?:(?:::|\.)\w+)*?(?:::|\.))([A-Z]\w*)\b");
     let named = |text: &str, offset: usize| -> Vec<(String, usize, usize)> {
         let found = NAMED.captures_iter(text).filter_map(|found| {
             let (prefix, name) = (found.get(1)?, found.get(2)?);

@@ -2,12 +2,10 @@
 //! pinned like any other.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use ralph_model::{PinKind, Runner, TestLanguage, TestListing};
-use regex::Regex;
 
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::pins::named::{as_path, looks_like_check};
 use crate::pins::path;
 use crate::pins::pinset::{PinSet, covered};
@@ -75,8 +73,7 @@ fn described(project: &Project<'_>) -> Vec<TestListing> {
         }
     }
     if project.runners.contains(&Runner::Pytest) {
-        static NAMES: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r"(?m)^\s*python_files\s*=\s*(\[[^\]]*\]|[^\n]*(?:\n[ \t]+[^\n]+)*)"));
+        static NAMES: Pattern = Pattern::new(r"(?m)^\s*python_files\s*=\s*(\[[^\]]*\]|[^\n]*(?:\n[ \t]+[^\n]+)*)");
         for file in project.files.iter().filter(|file| OF_PYTEST.contains(&path::name(file))) {
             let Some(text) = project.sources.read(file) else { continue };
             let lists = NAMES.captures_iter(&text).filter_map(|found| found.get(1)).map(|list| list.as_str());

@@ -2,12 +2,10 @@
 //! they are called.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::LazyLock;
 
 use ralph_model::{PinKind, Runner};
-use regex::Regex;
 
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::pins::expand::Expanded;
 use crate::pins::named::looks_like_check;
 use crate::pins::path;
@@ -224,8 +222,8 @@ impl Named<'_> {
 
     /// Settings that settings load: `module.exports = require('./config/jest.base')`.
     fn imports(&mut self, file: &str) {
-        static LOADED: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r#"(?:require\(|require\.resolve\(|from|import\(?)\s*['"](\.[^'"\n]+)['"]"#));
+        static LOADED: Pattern =
+            Pattern::new(r#"(?:require\(|require\.resolve\(|from|import\(?)\s*['"](\.[^'"\n]+)['"]"#);
         let Some(text) = self.project.sources.read(file) else { return };
         for found in LOADED.captures_iter(&text).filter_map(|found| found.get(1)) {
             let (folder, word) = (path::parent(file), found.as_str());
@@ -242,8 +240,8 @@ impl Named<'_> {
 
     /// Plugins that a file of pytest names: `pytest_plugins = ["support.fixtures"]`.
     fn plugins(&mut self, file: &str) {
-        static PLUGINS: LazyLock<Regex> =
-            LazyLock::new(|| pattern(r"(?m)^pytest_plugins\b[^=\n]*\+?=\s*(\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[^\n]*)"));
+        static PLUGINS: Pattern =
+            Pattern::new(r"(?m)^pytest_plugins\b[^=\n]*\+?=\s*(\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|[^\n]*)");
         let Some(text) = self.project.sources.read(file).filter(|text| text.contains("pytest_plugins")) else { return };
         for list in PLUGINS.captures_iter(&text).filter_map(|found| found.get(1)) {
             for word in list.as_str().split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))) {
@@ -309,11 +307,9 @@ impl Named<'_> {
 
     /// Variables that name what is loaded first: `NODE_OPTIONS="--require ./hooks.js" mocha`.
     fn variables(&mut self, text: &Expanded) {
-        static VARIABLES: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r#"\b(NODE_OPTIONS|PYTEST_ADDOPTS|PYTEST_PLUGINS|RUBYOPT|PERL5OPT|BASH_ENV|PYTHONSTARTUP|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER)=("[^"\n]*"|'[^'\n]*'|[^\s;&|]+)"#,
-            )
-        });
+        static VARIABLES: Pattern = Pattern::new(
+            r#"\b(NODE_OPTIONS|PYTEST_ADDOPTS|PYTEST_PLUGINS|RUBYOPT|PERL5OPT|BASH_ENV|PYTHONSTARTUP|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER)=("[^"\n]*"|'[^'\n]*'|[^\s;&|]+)"#,
+        );
         for found in VARIABLES.captures_iter(&text.text) {
             let value = found[2].trim_matches(['"', '\'']);
             match &found[1] {

@@ -1,10 +1,6 @@
 //! Tells from what a run printed, or from the names of its tests, which test files were part of it.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::pins::path::{extension, parent as folder};
 use crate::test_names::{PACKAGE, is_whole};
 
@@ -121,8 +117,8 @@ pub(super) fn fixed_words(name: &str) -> &str {
 /// A title with values in it, such as `adds %i`, `costs $price`, `#{name} works` or `${a} and ${b}`: what stands before the first
 /// value, and the other words that stay as they are.
 fn fixed_parts(name: &str) -> (&str, Vec<&str>) {
-    static VALUE: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"%(?:[-+0]?[0-9]*(?:\.[0-9]+)?[a-zA-Z%]|[#$])|#?\$?\{[^}]*\}|\$#|\$\w+(?:\.\w+)*"));
+    static VALUE: Pattern =
+        Pattern::new(r"%(?:[-+0]?[0-9]*(?:\.[0-9]+)?[a-zA-Z%]|[#$])|#?\$?\{[^}]*\}|\$#|\$\w+(?:\.\w+)*");
     let mut parts = VALUE.split(name).map(str::trim);
     let first = parts.next().unwrap_or_default();
     (first, parts.filter(|part| !part.is_empty()).collect())

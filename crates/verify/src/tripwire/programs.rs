@@ -1,11 +1,8 @@
 //! Which test of `CTest` a source file is part of, as `CMakeLists.txt` says.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::pins::path;
 
 /// Loops that are unrolled, and how long their text may become.
@@ -15,7 +12,7 @@ const MAX_TEXT: usize = 1 << 20;
 /// The names of tests by the source files of their programs.
 #[must_use]
 pub fn programs(manifests: &[(String, String)]) -> BTreeMap<String, Vec<String>> {
-    static COMMAND: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*(add_executable|add_test)\s*\(([^)]*)\)"));
+    static COMMAND: Pattern = Pattern::new(r"(?m)^\s*(add_executable|add_test)\s*\(([^)]*)\)");
     let (mut sources, mut tests) = (Vec::new(), Vec::new());
     for (manifest, text) in manifests {
         for found in COMMAND.captures_iter(&expanded(text)) {
@@ -42,7 +39,7 @@ pub fn programs(manifests: &[(String, String)]) -> BTreeMap<String, Vec<String>>
 
 /// A text of `CMake` with its loops over lists unrolled, and with what is set to words in place of variables.
 fn expanded(text: &str) -> String {
-    static SET: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*set\s*\(\s*(\w+)([^)]*)\)"));
+    static SET: Pattern = Pattern::new(r"(?m)^\s*set\s*\(\s*(\w+)([^)]*)\)");
     let sets: BTreeMap<String, String> =
         SET.captures_iter(text).map(|found| (found[1].to_owned(), found[2].trim().to_owned())).collect();
     let filled = |text: &str| {

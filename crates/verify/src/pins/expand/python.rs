@@ -1,11 +1,7 @@
 //! The commands of tox and nox.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::Expanded;
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::pins::Sources;
 use crate::pins::path;
 use crate::pins::words::Simple;
@@ -48,9 +44,8 @@ fn of_ini(text: &str) -> String {
 
 /// `session.run("pytest", "-q")` of nox, `[["pytest", "-q"]]` of tox: the words of each list.
 fn of_calls(text: &str) -> String {
-    static LIST: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r#"(?:\brun(?:_always)?\(|\[)\s*((?:(?:"[^"\n]*"|'[^'\n]*'),?\s*)+)"#));
-    static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r#""([^"\n]*)"|'([^'\n]*)'"#));
+    static LIST: Pattern = Pattern::new(r#"(?:\brun(?:_always)?\(|\[)\s*((?:(?:"[^"\n]*"|'[^'\n]*'),?\s*)+)"#);
+    static WORD: Pattern = Pattern::new(r#""([^"\n]*)"|'([^'\n]*)'"#);
     let words = |list: &str| {
         let words = WORD.captures_iter(list).filter_map(|word| word.get(1).or(word.get(2)));
         plain(&words.map(|word| word.as_str()).collect::<Vec<_>>().join(" "))
@@ -60,6 +55,6 @@ fn of_calls(text: &str) -> String {
 
 /// Without what tox puts in.
 fn plain(line: &str) -> String {
-    static GIVEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\{\[?[\w: ./-]*\]?[^}]*\}"));
+    static GIVEN: Pattern = Pattern::new(r"\{\[?[\w: ./-]*\]?[^}]*\}");
     GIVEN.replace_all(&line.replace("{envpython}", "python"), "").into_owned()
 }

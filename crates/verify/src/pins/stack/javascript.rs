@@ -1,13 +1,11 @@
 //! JavaScript and TypeScript: tests and what they need, what steers the runners, installed runners.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use ralph_model::PinKind::{Absent, Frozen, Installed, Modules, Parts, Steering};
-use regex::Regex;
 
 use super::{any_of, shadow};
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use crate::pins::words::Simple;
@@ -223,8 +221,7 @@ fn is_test(file: &str) -> bool {
 
 /// Packages that test files import: what a test compares with is as good as the test.
 fn libraries(project: &Project<'_>) -> Vec<String> {
-    static IMPORT: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r#"(?:require\(|from|import\(?)\s*['"]((?:@[\w.-]+/)?[\w.-]+)"#));
+    static IMPORT: Pattern = Pattern::new(r#"(?:require\(|from|import\(?)\s*['"]((?:@[\w.-]+/)?[\w.-]+)"#);
     let mut names: Vec<String> = Vec::new();
     for text in
         project.files.iter().filter(|file| is_test(file)).take(MAX_TESTS).filter_map(|file| project.sources.read(file))

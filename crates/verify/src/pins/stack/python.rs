@@ -1,13 +1,11 @@
 //! Python: tests and what they need, what steers pytest and the interpreter, names that shadow a module.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use ralph_model::PinKind::{Frozen, Installed, Modules, Parts, Steering};
-use regex::Regex;
 
 use super::{any_of, grouped, shadow};
-use crate::pattern::pattern;
+use crate::pattern::Pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use crate::pins::runner::is_python;
@@ -134,7 +132,7 @@ fn has_option(project: &Project<'_>, option: &str) -> bool {
 
 /// Modules that test files import: what a test compares with is as good as the test.
 fn imported(project: &Project<'_>) -> Vec<String> {
-    static IMPORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)"));
+    static IMPORT: Pattern = Pattern::new(r"(?m)^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)");
     let mut names: Vec<String> = Vec::new();
     for text in
         project.files.iter().filter(|file| is_test(file)).take(MAX_TESTS).filter_map(|file| project.sources.read(file))
