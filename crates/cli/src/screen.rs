@@ -9,6 +9,7 @@ use ralph_config::trust::{Answer, Asking};
 use ralph_model::ConfigError;
 use ralph_text::sanitize;
 use ratatui_core::text::{Line, Span};
+use serde::Serialize;
 
 use crate::page::Page;
 use crate::style::{BAD, Look, PLAIN, TITLE, WARN};
@@ -42,13 +43,24 @@ impl<'a> Screen<'a> {
         writeln!(self.out, "{}", sanitize(text.trim_end_matches('\n')))
     }
 
-    pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let value = serde_json::to_value(value)?;
         writeln!(self.out, "{}", escaped(&format!("{value:#}")))
     }
 
     /// Prints a result: the value for programs, or the text for people.
-    pub(crate) fn answer(&mut self, as_json: bool, value: &serde_json::Value, text: &str) -> io::Result<()> {
+    pub(crate) fn answer(&mut self, as_json: bool, value: &impl Serialize, text: &str) -> io::Result<()> {
         if as_json { self.json(value) } else { self.result(text) }
+    }
+
+    /// The same with a page for people.
+    pub(crate) fn show<T: Serialize>(
+        &mut self,
+        as_json: bool,
+        value: &T,
+        page: impl FnOnce(&T) -> Page,
+    ) -> io::Result<()> {
+        if as_json { self.json(value) } else { self.page(page(value)) }
     }
 
     /// Prints something besides the result.

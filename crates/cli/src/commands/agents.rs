@@ -70,7 +70,7 @@ pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen
     if args.json {
         let agents = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect::<Result<_, _>>()?;
         let view = AgentsView { agents, default, prices_as_of: PriceList::as_of().to_string() };
-        screen.json(&serde_json::to_value(view)?)?;
+        screen.json(&view)?;
     } else {
         screen.page(as_text(&seen, default.as_deref(), &prices))?;
     }
@@ -179,7 +179,7 @@ fn list_prices(prices: &PriceList, json: bool, screen: &mut Screen<'_>) -> anyho
         };
         let models = prices.names().filter_map(price).collect();
         let unit = "USD per million tokens".to_owned();
-        screen.json(&serde_json::to_value(PricesView { as_of: PriceList::as_of().to_string(), unit, models })?)?;
+        screen.json(&PricesView { as_of: PriceList::as_of().to_string(), unit, models })?;
         return Ok(0);
     }
     let mut page = Page::default();

@@ -121,7 +121,7 @@ fn tell(
             events.line(serde_json::json!({ "type": "result", "result": result }).to_string());
             events.close();
         }
-        None if as_json => screen.json(&serde_json::to_value(&result)?)?,
+        None if as_json => screen.json(&result)?,
         None => screen.page(summary(&result, view.state.cost, Hints::Shown))?,
     }
     Ok(code)

@@ -112,7 +112,7 @@ async fn listen(stopper: Stopper) {
 
 fn tell(result: &CrewResult, as_json: bool, terminal: &Terminal, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if as_json {
-        screen.json(&serde_json::to_value(result)?)?;
+        screen.json(result)?;
         return Ok(result.exit_code);
     }
     if let Some(answer) = result.answer.as_ref().filter(|_| !terminal.has_shown()) {

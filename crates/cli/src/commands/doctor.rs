@@ -103,11 +103,7 @@ impl Finding {
 pub(crate) async fn doctor(args: &DoctorArgs, subject: &Subject<'_>, screen: &mut Screen<'_>) -> Result<u8> {
     let findings = examine(subject).await;
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
-    if args.json {
-        screen.json(&json!({ "ok": worst != Level::Fail, "checks": findings }))?;
-    } else {
-        screen.page(table(&findings, worst))?;
-    }
+    screen.show(args.json, &json!({ "ok": worst != Level::Fail, "checks": findings }), |_| table(&findings, worst))?;
     Ok(if worst == Level::Fail { exit_code::ERROR } else { exit_code::COMPLETED })
 }
 

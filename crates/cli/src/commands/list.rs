@@ -25,7 +25,7 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
         };
         screen.result(&entries.iter().map(line).collect::<Vec<_>>().join("\n"))?;
     } else if args.json {
-        screen.json(&serde_json::to_value(entries)?)?;
+        screen.json(&entries)?;
     } else if entries.is_empty() {
         let place = if args.all { "" } else { " in this workspace (`--all` looks everywhere)" };
         screen.say(&format!("no loops{place}"))?;

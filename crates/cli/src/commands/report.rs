@@ -55,7 +55,7 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
         screen.say(&format!("warning: line {line} of {} is broken and was left out", metrics.display()))?;
     }
     if args.json {
-        screen.json(&serde_json::to_value(figures(&summary, since, date, found.broken.len()))?)?;
+        screen.json(&figures(&summary, since, date, found.broken.len()))?;
         return Ok(0);
     }
     let period = if since == date { format!("on {date}") } else { format!("from {since} to {date}") };

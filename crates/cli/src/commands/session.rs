@@ -247,7 +247,7 @@ pub(crate) async fn cancel_loop(
         SessionStep::Next(_) => bail!("loop {} could not be ended", loop_id.short()),
     };
     match (json, result) {
-        (true, Some(result)) => screen.json(&serde_json::to_value(result)?)?,
+        (true, Some(result)) => screen.json(&result)?,
         (true, None) => screen.json(&json!({ "loopId": loop_id }))?,
         (false, Some(result)) => screen.result(&with_local_times(&result.headline()))?,
         (false, None) => screen.result(&format!("loop {} was over already", loop_id.short()))?,

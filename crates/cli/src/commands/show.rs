@@ -61,11 +61,7 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
     let known = u32::try_from(run.hints.len()).unwrap_or(u32::MAX);
     let waiting = store.hints_after(entry.id, known).await?;
     run.hints.extend(waiting.into_iter().map(|hint| HintView { at: hint.at, iteration: None, text: hint.text }));
-    if args.json {
-        screen.json(&serde_json::to_value(run)?)?;
-    } else {
-        screen.page(as_text(&run, &listed, &candidates))?;
-    }
+    screen.show(args.json, &run, |run| as_text(run, &listed, &candidates))?;
     Ok(0)
 }
 
@@ -80,11 +76,7 @@ async fn show_race(
     let candidates = store.runs(&Filter { parent: Some(entry.id), ..Filter::default() }).await?;
     let candidates: Vec<ListEntry> = candidates.iter().map(|one| around.listed(one)).collect();
     let view = RaceRunView::new(around.listed(entry), &race, &candidates);
-    if as_json {
-        screen.json(&serde_json::to_value(view)?)?;
-    } else {
-        screen.page(race_as_text(&view))?;
-    }
+    screen.show(as_json, &view, race_as_text)?;
     Ok(0)
 }
 

@@ -126,7 +126,7 @@ async fn add(client: &Client, args: TaskAddArgs, screen: &mut Screen<'_>) -> any
     let key = Uuid::now_v7().to_string();
     let task = client.create_task(&new, &key).await.map_err(name_flag)?;
     if args.json {
-        screen.json(&serde_json::to_value(task)?)?;
+        screen.json(&task)?;
     } else {
         screen.result(&task.id.to_string())?;
         screen.say(&format!("queued; follow it with: ralph task logs {} --follow", short(task.id)))?;
@@ -168,7 +168,7 @@ async fn list(client: &Client, args: &TaskListArgs, screen: &mut Screen<'_>) -> 
         }
     }
     if args.json {
-        screen.json(&serde_json::to_value(tasks)?)?;
+        screen.json(&tasks)?;
     } else if tasks.is_empty() {
         screen.say("no tasks")?;
     } else {
@@ -204,7 +204,7 @@ fn table(tasks: &[Task]) -> Table {
 
 fn show(task: &Task, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {
     if as_json {
-        return Ok(screen.json(&serde_json::to_value(task)?)?);
+        return Ok(screen.json(task)?);
     }
     let verified = if task.verified { ", verified" } else { "" };
     let mut lines = vec![
@@ -245,14 +245,8 @@ fn output_lines(output: &str) -> Vec<String> {
 
 async fn cancel(client: &Client, task: &str, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {
     let task = client.cancel_task(find(client, task).await?).await?;
-    if as_json {
-        return Ok(screen.json(&serde_json::to_value(task)?)?);
-    }
-    let text = match task.status.is_final() {
-        true => "cancelled",
-        false => "asked its worker to stop",
-    };
-    Ok(screen.say(text)?)
+    let text = if task.status.is_final() { "cancelled" } else { "asked its worker to stop" };
+    Ok(if as_json { screen.json(&task) } else { screen.say(text) }?)
 }
 
 async fn logs(client: &Client, args: &TaskLogsArgs, screen: &mut Screen<'_>) -> anyhow::Result<()> {

@@ -52,7 +52,7 @@ async fn list(as_json: bool, around: &Host, screen: &mut Screen<'_>) -> anyhow::
     let tokens = database::open_with_board(&around.dirs).await?.board.tokens().await?;
     if as_json {
         let entry = |token: &Token| json!({ "name": token.name, "role": role_name(token), "createdAt": token.created_at.rfc3339() });
-        screen.json(&tokens.iter().map(entry).collect())?;
+        screen.json(&tokens.iter().map(entry).collect::<Vec<_>>())?;
     } else if tokens.is_empty() {
         screen.say("no tokens")?;
     } else {

@@ -135,7 +135,7 @@ async fn list(args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<
     if args.json {
         let rows =
             trusted.iter().map(|one| json!({ "sha256": one.hash, "path": one.path, "approvedAt": one.at.rfc3339() }));
-        screen.json(&rows.collect())?;
+        screen.json(&rows.collect::<Vec<_>>())?;
     } else if trusted.is_empty() {
         screen.result("nothing is approved")?;
     } else {

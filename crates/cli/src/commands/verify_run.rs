@@ -16,11 +16,7 @@ pub(crate) async fn run(args: VerifyRunArgs, around: &Host, screen: &mut Screen<
     let store = around.existing_store().await?;
     let entry = single(&store, chosen(&store, args.loop_name.as_deref(), around).await?).await?;
     let proof = verify_run(&around.home(), &store, entry.id).await?;
-    if args.json {
-        screen.json(&serde_json::to_value(&proof)?)?;
-    } else {
-        screen.page(as_text(&proof))?;
-    }
+    screen.show(args.json, &proof, as_text)?;
     Ok(u8::from(!proof.holds))
 }
 
