@@ -20,6 +20,26 @@ use crate::token::hash;
 pub struct Caller {
     pub name: String,
     pub role: Role,
+    /// That of the token's secret.
+    hash: String,
+}
+
+impl Caller {
+    /// Refuses the rest of a request that takes long when its token was revoked meanwhile.
+    pub(crate) async fn ensure_known(&self, app: &App) -> Result<(), Refusal> {
+        find(app, &self.hash).await.map(drop)
+    }
+
+    /// Whether a stream may continue. The token of a task ends with it, and how it ended is still said.
+    pub(crate) async fn may_follow(&self, app: &App) -> bool {
+        match (self.ensure_known(app).await, &self.role) {
+            (Err(refusal), Role::Task { task_id, .. }) if refusal.problem.status == 401 => {
+                app.board().task(*task_id).await.is_ok_and(|task| task.status.is_final())
+            }
+            (Err(refusal), _) => refusal.problem.status != 401,
+            (Ok(()), _) => true,
+        }
+    }
 }
 
 /// Who may use a route.
@@ -87,7 +107,6 @@ impl TokenCache {
 /// Secrets are compared by their hash only, here in constant time and in the database through its index: how long that takes
 /// depends on the hash, which a client cannot steer towards that of a secret.
 pub(crate) async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Caller, Refusal> {
-    let refused = |detail: &str| Refusal::from(Problem::new(401, "unauthorized", detail));
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(refused("send the header `Authorization: Bearer TOKEN`; `ralph token` prints a token"));
@@ -97,14 +116,20 @@ pub(crate) async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Calle
         return Err(refused("only bearer tokens are accepted: `Authorization: Bearer TOKEN`"));
     };
     let hash = hash(secret.trim());
-    let token = match app.tokens.get(&hash) {
-        Some(token) => token,
-        None => {
-            let token = app.board().token(&hash).await?;
-            let token = token.ok_or_else(|| refused("this token is not known: it was revoked or mistyped"))?;
-            app.tokens.put(hash, token.clone());
-            token
-        }
-    };
-    Ok(Caller { name: token.name, role: token.role })
+    let Token { name, role, .. } = find(app, &hash).await?;
+    Ok(Caller { name, role, hash })
+}
+
+async fn find(app: &App, hash: &str) -> Result<Token, Refusal> {
+    if let Some(token) = app.tokens.get(hash) {
+        return Ok(token);
+    }
+    let token = app.board().token(hash).await?;
+    let token = token.ok_or_else(|| refused("this token is not known: it was revoked or mistyped"))?;
+    app.tokens.put(hash.to_owned(), token.clone());
+    Ok(token)
+}
+
+fn refused(detail: &str) -> Refusal {
+    Problem::new(401, "unauthorized", detail).into()
 }

@@ -42,10 +42,15 @@ pub(crate) fn event(id: Option<u64>, name: &str, data: &impl Serialize) -> Strin
     format!("{id}event: {name}\ndata: {}\n\n", serde_json::to_string(data).unwrap_or_default())
 }
 
-pub(crate) fn stream(permit: OwnedSemaphorePermit, source: impl Source) -> Answer {
-    let stream = unfold((permit, source), |(permit, mut source)| async move {
+/// Sends what a source gives, as long as the token of the call is known.
+pub(crate) fn stream(call: Call, permit: OwnedSemaphorePermit, source: impl Source) -> Answer {
+    let Call { app, caller, .. } = call;
+    let stream = unfold((permit, app, caller, source), |(permit, app, caller, mut source)| async move {
         let bytes = source.next().await?;
-        Some((Ok::<_, Infallible>(bytes), (permit, source)))
+        match &caller {
+            Some(caller) if !caller.may_follow(&app).await => None,
+            _ => Some((Ok::<_, Infallible>(bytes), (permit, app, caller, source))),
+        }
     });
     let mut response = Response::new(Body::from_stream(stream));
     let headers = response.headers_mut();

@@ -24,8 +24,8 @@ pub(crate) async fn task(call: Call) -> Answer {
         // Tells a browser not to come back.
         return no_content();
     }
-    let permit = permit(&call)?;
-    stream(permit, TaskSource { app: call.app, changes, id, seq, is_over: false, is_new: true })
+    let (permit, app) = (permit(&call)?, call.app.clone());
+    stream(call, permit, TaskSource { app, changes, id, seq, is_over: false, is_new: true })
 }
 
 fn last_event_id(call: &Call) -> Result<u64, Refusal> {
@@ -111,8 +111,8 @@ impl TaskSource {
 /// What changes, without what it changed to. Not resumable: a client reads what it shows when it connects.
 pub(crate) async fn all(call: Call) -> Answer {
     let changes = call.app.store().subscribe();
-    let permit = permit(&call)?;
-    stream(permit, AllSource { app: call.app, changes, is_new: true })
+    let (permit, app) = (permit(&call)?, call.app.clone());
+    stream(call, permit, AllSource { app, changes, is_new: true })
 }
 
 struct AllSource {

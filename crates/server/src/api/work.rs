@@ -62,6 +62,9 @@ pub(crate) async fn poll(call: Call) -> Answer {
         if Instant::now() >= deadline {
             return no_content();
         }
+        if let Some(caller) = &call.caller {
+            caller.ensure_known(&call.app).await?;
+        }
     }
 }
 

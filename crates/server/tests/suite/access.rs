@@ -1,9 +1,15 @@
 //! Who may call, under which name, and from which page.
 
-use ralph_store::Role;
-use serde_json::json;
+use std::time::Duration;
 
-use crate::harness::{Place, Running, new_task};
+use ralph_model::{Millis, TaskType, Timestamp};
+use ralph_server::Limits;
+use ralph_store::{Claim, Role};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::harness::{Place, Running, new_task, now};
 
 pub async fn tokens_decide_what_is_allowed(server: Running) {
     let path = "/api/tasks";
@@ -47,6 +53,62 @@ async fn a_revoked_token_ends() {
     }
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     server.ask_as(&token, "GET", "/api/tasks", None).await.refuses(401, None);
+}
+
+#[tokio::test]
+async fn a_revoked_token_gets_nothing_more_of_what_it_began() {
+    let limits = Limits { heartbeat: Duration::from_millis(50), ..Limits::default() };
+    let server = Running::with_limits(&Place::sqlite(), limits).await;
+    let (board, token) = (&server.database.board, server.token("worker", Role::Agent).await);
+    let task = server.task().await;
+    let work = board.claim_task(&claim(now())).await.unwrap().unwrap();
+    let epoch = work.lease.epoch.0;
+    let own = server.token("own", Role::Task { task_id: work.task.id, epoch }).await;
+    let follow = |token: &str, path: &str| {
+        let (address, token, path) = (server.address, token.to_owned(), path.to_owned());
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
+        tokio::spawn(async move {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let (mut seen, mut part) = (String::new(), [0; 4096]);
+            // The connection stays open for the next request.
+            while !seen.ends_with("\r\n0\r\n\r\n") {
+                let read = stream.read(&mut part).await.unwrap();
+                assert!(read > 0, "{seen}");
+                seen.push_str(&String::from_utf8_lossy(&part[..read]));
+            }
+            seen
+        })
+    };
+    let streams = [follow(&token, "/api/events"), follow(&token, &format!("/api/tasks/{task}/events"))];
+    let of_task = follow(&own, &format!("/api/tasks/{task}/events"));
+    let poll = json!({"agentId": "w", "waitSeconds": 30, "withoutRepo": true});
+    let polling = {
+        let client = server.client_with(&token);
+        tokio::spawn(async move { client.poll(&serde_json::from_value(poll).unwrap()).await })
+    };
+    while server.app.open_streams() < 3 || board.agents(9).await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for token in board.tokens().await.unwrap().iter().filter(|token| token.name.starts_with("worker")) {
+        assert!(board.revoke_token(&token.name).await.unwrap());
+    }
+    for stream in streams {
+        assert!(stream.await.unwrap().starts_with("HTTP/1.1 200"));
+    }
+    let left = server.task().await;
+    let error = polling.await.unwrap().unwrap_err();
+    assert_eq!(error.status(), Some(401), "{error}");
+    assert_eq!(server.ask("GET", &format!("/api/tasks/{left}"), None).await.json()["status"], "unassigned");
+    // The token of a task ends with the task, and its holder still learns how that ended.
+    let end = json!({"epoch": epoch, "status": "failed"});
+    assert_eq!(server.ask("POST", &format!("/api/tasks/{task}/complete"), Some(&end)).await.status, 200);
+    assert!(of_task.await.unwrap().contains("event: end"));
+}
+
+fn claim(at: Timestamp) -> Claim {
+    let types = vec![TaskType::Ralph];
+    Claim { agent: "w".to_owned(), token: None, types, without_repo: true, lease: Millis::secs(600), at }
 }
 
 #[tokio::test]
