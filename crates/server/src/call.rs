@@ -83,6 +83,10 @@ impl Call {
     }
 
     pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        // Serde also takes the values of the fields in their order, which no document promises.
+        if self.body.trim_ascii_start().starts_with(b"[") {
+            return Err(Problem::invalid("body", "the body is an array: send a JSON object").into());
+        }
         let mut deserializer = serde_json::Deserializer::from_slice(&self.body);
         let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| malformed(&error))?;
         if let Err(error) = deserializer.end() {

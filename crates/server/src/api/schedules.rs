@@ -6,6 +6,7 @@ use ralph_model::Timestamp;
 use ralph_store::{Error, Schedule};
 use uuid::Uuid;
 
+use super::tasks::missing_dependency;
 use crate::call::{Answer, Call, created, json, no_content};
 use crate::problem::Refusal;
 
@@ -24,6 +25,14 @@ fn planned(call: &Call, id: String, created_at: Timestamp) -> Result<Schedule, R
     Ok(request.plan(id, created_at, call.now(), call.app.caps())?)
 }
 
+async fn put(call: &Call, schedule: &Schedule) -> Result<(), Refusal> {
+    // It could never create its task. Tasks are not removed: what is there now is there when it is due.
+    for needed in &schedule.task.depends_on {
+        call.board().task(*needed).await.map_err(|error| missing_dependency(error, "task.dependsOn"))?;
+    }
+    Ok(call.board().put_schedule(schedule).await?)
+}
+
 async fn find(call: &Call) -> Result<Schedule, Refusal> {
     let id = call.uuid()?;
     let found = call.board().schedules().await?.into_iter().find(|schedule| schedule.id == id);
@@ -32,7 +41,7 @@ async fn find(call: &Call) -> Result<Schedule, Refusal> {
 
 pub(crate) async fn create(call: Call) -> Answer {
     let schedule = planned(&call, Uuid::now_v7().to_string(), call.now())?;
-    call.board().put_schedule(&schedule).await?;
+    put(&call, &schedule).await?;
     created(&format!("/api/schedules/{}", schedule.id), &view(schedule, call.now()))
 }
 
@@ -51,7 +60,7 @@ pub(crate) async fn replace(call: Call) -> Answer {
     let old = find(&call).await?;
     let mut schedule = planned(&call, old.id, old.created_at)?;
     (schedule.last_at, schedule.last_task_id) = (old.last_at, old.last_task_id);
-    call.board().put_schedule(&schedule).await?;
+    put(&call, &schedule).await?;
     json(StatusCode::OK, &view(schedule, call.now()))
 }
 

@@ -58,18 +58,23 @@ pub(crate) async fn create(call: Call) -> Answer {
     let key = idempotency_key(&call)?;
     let id = TaskId::from_uuid(Uuid::now_v7());
     let stored = call.board().create_task(id, &new, key.as_deref(), call.now()).await;
-    let (task, is_new) = stored.map_err(|error| match error {
-        Error::UnknownTask { task, .. } => {
-            Problem::invalid("dependsOn", format!("dependsOn names task {task}, which does not exist")).into()
-        }
-        error => Refusal::from(error),
-    })?;
+    let (task, is_new) = stored.map_err(|error| missing_dependency(error, "dependsOn"))?;
     let place = format!("/api/tasks/{}", task.id);
     let mut response = created(&place, &task)?;
     if !is_new {
         *response.status_mut() = StatusCode::OK;
     }
     Ok(response)
+}
+
+/// Why a task, or a schedule of one, was not stored.
+pub(crate) fn missing_dependency(error: Error, field: &'static str) -> Refusal {
+    match error {
+        Error::UnknownTask { task, .. } => {
+            Problem::invalid(field, format!("dependsOn names task {task}, which does not exist")).into()
+        }
+        error => error.into(),
+    }
 }
 
 /// The header by which a repeated request is recognised.

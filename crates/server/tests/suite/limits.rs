@@ -28,6 +28,9 @@ async fn bodies_are_json_and_not_too_large() {
     }
     post("application/json", b"{").await.refuses(400, None);
     post("application/json", b"[]").await.refuses(422, Some("body"));
+    // The values of the fields in their order.
+    let values = json!(["x", "single", null, 0, [], [], null, null, null, null, null, null, null]);
+    post("application/json", format!(" {values}").as_bytes()).await.refuses(422, Some("body"));
     let deep = "[".repeat(100_000);
     post("application/json", format!("{{\"task\":{deep}").as_bytes()).await.refuses(422, Some("task"));
     let large = json!({"task": "x".repeat(1024 * 1024 + 1)}).to_string();

@@ -90,12 +90,17 @@ pub async fn a_schedule_creates_tasks(server: Running) {
 }
 
 pub async fn a_schedule_that_cannot_create_its_task_keeps_no_other_from_it(server: Running) {
-    let mut broken = new_task();
-    broken["dependsOn"] = json!([Uuid::now_v7()]);
-    for (name, task) in [("a", broken), ("b", new_task())] {
-        let request = json!({"name": name, "cron": "* * * * * *", "timeZone": "UTC", "task": task});
+    let create = async |name: &str, cron: &str| {
+        let request = json!({"name": name, "cron": cron, "timeZone": "UTC", "task": new_task()});
         assert_eq!(server.ask("POST", "/api/schedules", Some(&request)).await.status, 201);
-    }
+    };
+    create("a", "0 3 1 1 *").await;
+    let board = &server.database.board;
+    let mut broken = board.schedules().await.unwrap().remove(0);
+    broken.next_at = Some(now());
+    broken.task.depends_on = vec![Uuid::now_v7().to_string().parse().unwrap()];
+    board.put_schedule(&broken).await.unwrap();
+    create("b", "* * * * * *").await;
     let begun = Instant::now();
     while server.ask("GET", "/api/tasks", None).await.json()["tasks"].as_array().unwrap().is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the second schedule creates nothing");
@@ -118,6 +123,9 @@ pub async fn schedules_are_checked(server: Running) {
     ] {
         server.ask("POST", "/api/schedules", Some(&with(field, value))).await.refuses(422, Some(field));
     }
+    let mut dependent = new_task();
+    dependent["dependsOn"] = json!([Uuid::now_v7()]);
+    server.ask("POST", "/api/schedules", Some(&with("task", dependent))).await.refuses(422, Some("task.dependsOn"));
     let wrong = with("task", json!({"task": "x"}));
     server.ask("POST", "/api/schedules", Some(&wrong)).await.refuses(422, Some("task.ralphPromise"));
     let request = with("enabled", json!(true));

@@ -60,7 +60,10 @@ pub(super) async fn fire(
     // As long as no worker takes its tasks, a schedule adds no more of them.
     let last = "SELECT tasks.status AS status FROM schedules JOIN tasks ON tasks.id = schedules.last_task WHERE schedules.id = $1";
     if let Some(row) = session.row(last, values![id]).await?
-        && row.parsed("status", |name: &String| TaskStatus::parse(name))? == TaskStatus::Unassigned
+        && matches!(
+            row.parsed("status", |name: &String| TaskStatus::parse(name))?,
+            TaskStatus::Unassigned | TaskStatus::Offered
+        )
     {
         let skip = "UPDATE schedules SET next_at = $3 WHERE id = $1 AND next_at = $2 AND enabled";
         session.execute(skip, values![id, due, next]).await?;

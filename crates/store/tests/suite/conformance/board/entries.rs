@@ -272,6 +272,13 @@ async fn a_schedule_fires_once_for_each_time(database: &Database) {
     one.put_schedule(&nightly()).await.unwrap();
     let last = one.fire_schedule("0190", due, None, task_id(3), at).await.unwrap().unwrap();
     assert_eq!((last.id, one.schedules().await.unwrap()[0].next_at), (task_id(3), None));
+    // One that is kept for an agent waits as well.
+    one.cancel_task(last.id, at).await.unwrap();
+    let task = NewTask { agent_id: Some("amy".to_owned()), ..new_task() };
+    one.put_schedule(&Schedule { task, ..nightly() }).await.unwrap();
+    let offered = one.fire_schedule("0190", due, Some(due), task_id(4), at).await.unwrap().unwrap();
+    assert_eq!(offered.status, TaskStatus::Offered);
+    assert_eq!(one.fire_schedule("0190", due, next, task_id(5), at).await.unwrap(), None);
 }
 
 async fn a_schedule_whose_task_is_refused_stays_due(database: &Database) {
