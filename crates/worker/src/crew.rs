@@ -15,11 +15,12 @@ use ralph_runtime::{AskPerson, CrewLimits, PushFiles, Stops, Unpushed, read_crew
 use ralph_store::{ApprovalStatus, Database};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, mpsc};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::commit;
 use crate::error::Error;
-use crate::job::{Ended, Job, LAST_PUSH_TIMEOUT, PUSH_TIMEOUT, next};
+use crate::job::{Ended, Job, LAST_PUSH_TIMEOUT, LOCK_TIMEOUT, PUSH_TIMEOUT, RETRY_INTERVAL, next};
 use crate::lease::Interruption;
 use crate::place::Place;
 use crate::report::WorkerEvent;
@@ -42,7 +43,6 @@ impl Job<'_> {
         };
         let request = self.crew_request(&place)?;
         let place = Arc::new(Mutex::new(place));
-        let (stopper, requests) = stops();
         let (told, mut lines) = mpsc::unbounded_channel();
         let push = self.push_to_branch(Arc::clone(&place));
         let edges = CrewEdges {
@@ -56,10 +56,24 @@ impl Job<'_> {
         let local = ralph_host::database::open_with_board(&self.host.dirs).await?;
         // The journal is the server's. What the user of this machine approved, and tasks and schedules of its own, are here.
         let database = Database { store: Arc::clone(&self.store), board: local.board };
-        let opened = match former {
-            Some((id, true)) => self.host.resume_crew(id, CrewLimits::default(), &database, edges, requests).await,
-            Some((id, false)) => self.host.move_crew(id, request, &database, edges, requests).await,
-            None => self.host.start_crew(request, &database, Asking::Nobody, edges, requests).await,
+        let began = Instant::now();
+        let (stopper, opened) = loop {
+            let (stopper, requests) = stops();
+            let (request, edges) = (request.clone(), edges.clone());
+            let opened = match former {
+                Some((id, true)) => self.host.resume_crew(id, CrewLimits::default(), &database, edges, requests).await,
+                Some((id, false)) => self.host.move_crew(id, request, &database, edges, requests).await,
+                None => self.host.start_crew(request, &database, Asking::Nobody, edges, requests).await,
+            };
+            match opened {
+                Err(ralph_host::Error::Runtime(ralph_runtime::Error::Lock(_))) if began.elapsed() < LOCK_TIMEOUT => {
+                    tokio::select! {
+                        () = tokio::time::sleep(RETRY_INTERVAL) => {}
+                        why = next(&mut interruption) => return Ok(Ended::Interrupted(why)),
+                    }
+                }
+                opened => break (stopper, opened),
+            }
         };
         let mut opened = match opened {
             // It died before it could report the end.

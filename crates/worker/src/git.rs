@@ -7,13 +7,18 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use ralph_host::Host;
-use tokio::io::AsyncWriteExt as _;
-use tokio::process::Command;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
 
 use crate::error::Error;
 
 /// Longer than the largest clone takes.
-const TIMEOUT: Duration = Duration::from_secs(3600);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(3600);
+/// How long a remote may take to say which branches it has.
+pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a remote may take for the work of an iteration, with hooks of its own.
+pub(crate) const PUSH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Characters of what git says that an error shows.
 const MAX_SAID: usize = 600;
 
@@ -59,19 +64,37 @@ impl Git {
         command
             .env_clear()
             .envs(self.variables.iter().cloned())
-            // There is no user to ask.
+            // There is no user to ask, neither here nor by ssh, which would be stopped where it asks from the background.
             .env("GIT_TERMINAL_PROMPT", "0")
+            .env("SSH_ASKPASS_REQUIRE", "force")
             .env("LC_ALL", "C")
             .current_dir("/")
             .args(["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
-            .kill_on_drop(true);
-        Call { command, input: None }
+            .process_group(0);
+        if !self.variables.iter().any(|(name, _)| name == "SSH_ASKPASS") {
+            command.env("SSH_ASKPASS", "false");
+        }
+        Call { command, input: None, timeout: TIMEOUT }
     }
 }
 
 pub(crate) struct Call {
     command: Command,
     input: Option<String>,
+    timeout: Duration,
+}
+
+/// A git that runs. One that is given up takes along what it started: ssh and the helpers for https would wait as long as the remote is
+/// silent. It is asked to end, so that it leaves no locks in a remote on this machine.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Gone once it was waited for: then its number may be another's.
+        if let Some(group) = self.0.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+    }
 }
 
 impl Call {
@@ -95,37 +118,60 @@ impl Call {
         self
     }
 
+    /// Gives a remote another time to answer.
+    pub(crate) fn within(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
     /// Runs it to its end and gives what it printed, trimmed; an error unless it exits with 0.
     pub(crate) async fn run(mut self, action: &str) -> Result<String, Error> {
         let failed = |why: String| Error::Git { action: action.to_owned(), why };
         let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
         let spawned = self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = spawned.map_err(|error| failed(error.to_string()))?;
+        let mut running = Running(spawned.map_err(|error| failed(error.to_string()))?);
+        let child = &mut running.0;
         let feed = child.stdin.take().zip(self.input);
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let ended = async {
-            if let Some((mut pipe, text)) = feed {
-                // If it stops reading, its exit code and its message say why.
-                let _ = pipe.write_all(text.as_bytes()).await;
-            }
-            child.wait_with_output().await
+            let feed = async {
+                if let Some((mut pipe, text)) = feed {
+                    // If it stops reading, its exit code and its message say why.
+                    let _ = pipe.write_all(text.as_bytes()).await;
+                }
+            };
+            let ((), printed, said) = tokio::join!(feed, read(stdout), read(stderr));
+            // The last: while it is not waited for, its process group is its own.
+            std::io::Result::Ok((printed?, said?, child.wait().await?))
         };
-        let output = match tokio::time::timeout(TIMEOUT, ended).await {
-            Ok(output) => output.map_err(|error| failed(error.to_string()))?,
-            Err(_) => return Err(failed(format!("it did not end within {} minutes", TIMEOUT.as_secs() / 60))),
+        let (printed, said, status) = match tokio::time::timeout(self.timeout, ended).await {
+            Ok(ended) => ended.map_err(|error| failed(error.to_string()))?,
+            Err(_) => return Err(failed(format!("{SILENT} within {} minutes", self.timeout.as_secs() / 60))),
         };
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        if status.success() {
+            return Ok(String::from_utf8_lossy(&printed).trim().to_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said: String = lines.join("; ").chars().take(MAX_SAID).collect();
-        Err(failed(if said.is_empty() { output.status.to_string() } else { said }))
+        Err(failed(if said.is_empty() { status.to_string() } else { said }))
     }
 }
 
+async fn read(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        pipe.read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
+}
+
+/// What is said of a git that did not end.
+const SILENT: &str = "it did not end";
+
 /// What git says, in the C locale, about a server that may answer later. A repository that does not exist or refuses the login is
 /// none of these.
-const AWAY: [&str; 12] = [
+const AWAY: [&str; 13] = [
+    SILENT,
     "Could not resolve host",
     "Could not resolve hostname",
     "Failed to connect",

@@ -30,8 +30,8 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a beginning that is interrupted may still take.
 const START_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How long a process on this machine is waited for that still has the files of the task: a worker that lost it and ends.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the report of an end may still take when the worker was asked to end.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a push that is under way and the last one may still take when the worker was asked to end. What an iteration came to
@@ -351,7 +351,9 @@ impl<'a> Job<'a> {
     /// Where the commits of the task come from and go to.
     pub(crate) async fn source(&self) -> Result<Source, Error> {
         let task = self.task();
-        let tasks: Vec<TaskId> = [task.id].into_iter().chain(task.depends_on.iter().copied()).collect();
+        // Nobody has pushed the work of a task that was never claimed before.
+        let own = (self.lease.epoch.0 > 1).then_some(task.id);
+        let tasks: Vec<TaskId> = own.into_iter().chain(task.depends_on.iter().copied()).collect();
         match (&task.repo, &self.worker.options.workspace) {
             (Some(address), _) => Source::of_address(&self.host, &self.worker.git, address, &tasks).await,
             (None, Some(workspace)) => Source::of_workspace(&self.host, &self.worker.git, workspace).await,

@@ -25,7 +25,7 @@ use ralph_workspace::Workspace;
 
 use crate::commit;
 use crate::error::Error;
-use crate::git::{Call, Git, of_remote, shown};
+use crate::git::{Call, Git, LIST_TIMEOUT, PUSH_TIMEOUT, of_remote, shown};
 use crate::source::Source;
 
 /// The waits between the tries to push work that has to be on the branch.
@@ -193,7 +193,7 @@ impl Place {
             let reference = self.reference();
             let expected = format!("--force-with-lease={reference}:{}", self.tip.as_deref().unwrap_or_default());
             let push = self.here().args(["push", "--quiet", &expected, "--end-of-options", &self.source.remote]);
-            let push = push.arg(format!("{commit}:{reference}"));
+            let push = push.arg(format!("{commit}:{reference}")).within(PUSH_TIMEOUT);
             let Err(error) = push.run(&format!("push {} to {}", self.branch, shown(&self.source.remote))).await else {
                 break commit;
             };
@@ -226,7 +226,7 @@ impl Place {
     async fn fetch_tip(&self) -> Result<Option<String>, Error> {
         let (reference, action) = (self.reference(), format!("read {} of {}", self.branch, shown(&self.source.remote)));
         let listed = self.git.call().args(["ls-remote", "--end-of-options", &self.source.remote, &reference]);
-        let listed = listed.run(&action).await?;
+        let listed = listed.within(LIST_TIMEOUT).run(&action).await?;
         let found = listed.lines().filter_map(|line| line.split_once('\t')).find(|(_, name)| *name == reference);
         let Some((found, _)) = found else { return Ok(None) };
         let fetch = self.here().args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--end-of-options"]);

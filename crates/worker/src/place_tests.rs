@@ -271,19 +271,17 @@ async fn a_late_push_and_a_person_may_come_at_once() {
 #[tokio::test]
 async fn a_worker_that_is_killed_between_fetch_and_push_is_overtaken() {
     let scene = Scene::new();
-    let (mut late, mut killed) = (scene.worker(1).await, scene.worker(2).await);
+    let (mut late, killed) = (scene.worker(1).await, scene.worker(2).await);
     scene.push(&mut late, "late").await.unwrap();
     let (begun, go) = (scene.folder.path().join("begun"), scene.folder.path().join("go"));
     let wait = format!(": > {}\nwhile [ ! -e {} ]; do sleep 0.02; done", begun.display(), go.display());
     scene.hook("pre-receive", &wait);
-    let reached = async {
-        while !begun.exists() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::select! {
-        pushed = scene.push(&mut killed, "killed") => panic!("{pushed:?}"),
-        () = reached => {}
+    // A git whose worker is killed does not end with it.
+    let tree = Scene::tree(&killed.source.git_dir, "killed");
+    let message = commit::message("killed", scene.task, None, 2);
+    tokio::spawn(async move { killed.clone().push(&tree, &message).await });
+    while !begun.exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let (mut next, before) = (scene.worker(3).await, scene.tip());
     std::fs::write(go, "").unwrap();
@@ -292,6 +290,78 @@ async fn a_worker_that_is_killed_between_fetch_and_push_is_overtaken() {
     }
     scene.push(&mut next, "next").await.unwrap();
     scene.assert_state("next", &["late", "killed", "next"]);
+}
+
+/// A remote that takes a push and does not answer.
+#[tokio::test]
+async fn a_push_that_is_given_up_leaves_no_process_and_no_lock() {
+    let scene = Scene::new();
+    let mut worker = scene.worker(1).await;
+    let begun = scene.folder.path().join("begun");
+    // The hook ends with the test at the latest.
+    let wait = format!("echo $$ > {0}.new\nmv {0}.new {0}\nwhile [ -e {0} ]; do sleep 0.02; done", begun.display());
+    scene.hook("pre-receive", &wait);
+    let reached = async {
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        pushed = scene.push(&mut worker, "given up") => panic!("{pushed:?}"),
+        () = reached => {}
+    }
+    let hook = Path::new("/proc").join(std::fs::read_to_string(&begun).unwrap().trim());
+    let ended = async {
+        while hook.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.unwrap();
+    scene.push(&mut worker, "next").await.unwrap();
+    scene.assert_state("next", &["next"]);
+}
+
+/// One that refuses is asked no more; one that is silent may answer later.
+#[tokio::test]
+async fn a_remote_that_does_not_answer_is_away() {
+    let scene = Scene::new();
+    let place = scene.worker(1).await;
+    let folder = scene.folder.path().display().to_string();
+    let push = |script: &str, timeout| {
+        scene.hook("pre-receive", script);
+        let (base, remote) = (&scene.base, &place.source.remote);
+        let push = scene.git.in_dir(&place.source.git_dir).args(["push", remote, &format!("{base}:refs/heads/x")]);
+        push.within(timeout).run("push")
+    };
+    let silent = push(&format!("while [ -d {folder} ]; do sleep 0.02; done"), Duration::from_millis(500)).await;
+    let silent = of_remote(silent.unwrap_err());
+    assert!(silent.is_remote_away(), "{silent}");
+    let refused = of_remote(push("exit 1", Duration::from_secs(60)).await.unwrap_err());
+    assert!(!refused.is_remote_away(), "{refused}");
+}
+
+#[tokio::test]
+async fn a_cache_follows_its_remote_where_no_branch_of_a_task_is_needed() {
+    let scene = Scene::new();
+    scene.remote(&["update-ref", "refs/heads/old", &scene.base]);
+    // Made by the first task.
+    scene.source(&[]).await.unwrap();
+    let new = scene.commit("new", Some(&scene.base));
+    let theirs = branch(TaskId::from_uuid(Uuid::from_u128(2)));
+    for (name, commit) in [("refs/heads/main", &new), (&*format!("refs/heads/{theirs}"), &new)] {
+        scene.remote(&["update-ref", name, commit]);
+    }
+    scene.remote(&["update-ref", "-d", "refs/heads/old"]);
+    let source = scene.source(&[]).await.unwrap();
+    assert_eq!(source.base(&scene.git, None).await.unwrap(), new);
+    let names = Scene::git(&source.git_dir, &["for-each-ref", "--format=%(refname)", "refs/heads"], "");
+    assert_eq!(names, "refs/heads/main");
+    // A remote whose current branch has no commit, and one that is away.
+    scene.remote(&["symbolic-ref", "HEAD", "refs/heads/none"]);
+    let unborn = scene.source(&[]).await.unwrap().base(&scene.git, None).await.unwrap_err();
+    assert!(unborn.to_string().contains("has no commit yet"), "{unborn}");
+    std::fs::rename(scene.path(), scene.folder.path().join("gone")).unwrap();
+    scene.source(&[]).await.unwrap_err();
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use ralph_workspace::Repository;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
-use crate::git::{Git, of_remote, shown};
+use crate::git::{Git, LIST_TIMEOUT, TIMEOUT, of_remote, shown};
 use crate::place::{branch, remove};
 
 /// How often a cache that another task uses is looked at.
@@ -25,6 +25,10 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) const MAX_PACKS: usize = 20;
 
 const TASKS: &str = "refs/heads/ralph/*";
+/// All branches and tags, as they are named in the remote.
+const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+/// The commit that is checked out in the remote, as the cache names it.
+const HEAD: &str = "refs/ralph/head";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
@@ -50,21 +54,27 @@ impl Source {
         Ok(Self { git_dir: common.clone(), remote: common.to_string_lossy().into_owned(), head, lock: None })
     }
 
-    /// The repository of a task, fetched anew into the cache, with the branches of these tasks.
+    /// The repository of a task, fetched anew into the cache, with the branches of these tasks as far as they exist.
     pub(crate) async fn of_address(host: &Host, git: &Git, address: &str, tasks: &[TaskId]) -> Result<Self, Error> {
         let caches = host.dirs.state.join("repositories");
         Home::make_private(&caches)?;
         let key: String =
             Sha256::digest(address.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        let (git_dir, lock) = (caches.join(format!("{key}.git")), Some(caches.join(format!("{key}.lock"))));
+        let mut source = Self { git_dir, remote: address.to_owned(), head: None, lock };
+        if tasks.is_empty() && source.is_made() {
+            let _lock = source.lock(File::try_lock).await?;
+            if let Ok(head) = source.fetch_known(git).await {
+                return Ok(Self { head: Some(head), ..source });
+            }
+        }
         let branches: Vec<String> = tasks.iter().map(|task| format!("refs/heads/{}", branch(*task))).collect();
         let listed = git.call().args(["ls-remote", "--end-of-options", address, "HEAD"]).args(&branches);
-        let listed = listed.run(&format!("fetch {}", shown(address))).await.map_err(of_remote)?;
+        let listed = listed.within(LIST_TIMEOUT).run(&format!("fetch {}", shown(address))).await.map_err(of_remote)?;
         let listed: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once('\t')).collect();
-        let head = listed.iter().find(|(_, name)| *name == "HEAD").map(|(hash, _)| (*hash).to_owned());
+        source.head = listed.iter().find(|(_, name)| *name == "HEAD").map(|(hash, _)| (*hash).to_owned());
         let is_there = |branch: &&String| listed.iter().any(|(_, name)| name == branch);
         let branches: Vec<String> = branches.iter().filter(is_there).map(|name| format!("+{name}:{name}")).collect();
-        let (git_dir, lock) = (caches.join(format!("{key}.git")), Some(caches.join(format!("{key}.lock"))));
-        let source = Self { git_dir, remote: address.to_owned(), head, lock };
         let _lock = source.lock(File::try_lock).await?;
         if let Err(error) = source.update(git, &branches).await {
             if error.is_remote_away() {
@@ -78,18 +88,36 @@ impl Source {
         Ok(source)
     }
 
+    fn is_made(&self) -> bool {
+        self.git_dir.join("HEAD").is_file()
+    }
+
+    /// Fetches what is new in one call, and gives the commit that is checked out there: most tasks need no branch of a task, and then
+    /// nobody has to ask which of them there are.
+    async fn fetch_known(&self, git: &Git) -> Result<String, Error> {
+        let refs = [format!("+HEAD:{HEAD}"), ALL[0].to_owned(), ALL[1].to_owned(), format!("^{TASKS}")];
+        self.fetch(git, LIST_TIMEOUT, &["--prune"], &refs).await?;
+        self.pack(git).await?;
+        let path = self.git_dir.join(HEAD);
+        std::fs::read_to_string(&path).map(|head| head.trim().to_owned()).map_err(Error::file(path))
+    }
+
     async fn update(&self, git: &Git, branches: &[String]) -> Result<(), Error> {
-        if !self.git_dir.join("HEAD").is_file() {
+        if !self.is_made() {
             let make = git.call().args(["init", "--quiet", "--bare", "--template="]);
             let is_sha256 = self.head.as_ref().is_some_and(|head| head.len() == 64);
             let make = make.args(is_sha256.then_some("--object-format=sha256")).arg(&self.git_dir);
             make.run("make the cache of a repository").await?;
         }
-        let refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"].map(str::to_owned);
-        self.fetch(git, &["--prune"], refs.iter().chain(&[format!("^{TASKS}")])).await?;
+        let refs = [ALL[0].to_owned(), ALL[1].to_owned(), format!("^{TASKS}")];
+        self.fetch(git, TIMEOUT, &["--prune"], &refs).await?;
         if !branches.is_empty() {
-            self.fetch(git, &[], branches).await?;
+            self.fetch(git, TIMEOUT, &[], branches).await?;
         }
+        self.pack(git).await
+    }
+
+    async fn pack(&self, git: &Git) -> Result<(), Error> {
         let packs = std::fs::read_dir(self.git_dir.join("objects/pack")).into_iter().flatten().flatten();
         if packs.filter(|file| file.path().extension().is_some_and(|kind| kind == "pack")).count() > MAX_PACKS {
             let pack = git.in_dir(&self.git_dir).args(["repack", "-a", "-d", "-q", "--keep-unreachable"]);
@@ -98,10 +126,10 @@ impl Source {
         Ok(())
     }
 
-    async fn fetch(&self, git: &Git, options: &[&str], refs: impl IntoIterator<Item = &String>) -> Result<(), Error> {
+    async fn fetch(&self, git: &Git, within: Duration, options: &[&str], refs: &[String]) -> Result<(), Error> {
         let call = git.in_dir(&self.git_dir).args(["-c", "fetch.unpackLimit=1", "fetch", "--quiet", "--force"]);
         let call = call.arg("--no-write-fetch-head").args(options).args(["--end-of-options", &self.remote]).args(refs);
-        call.run(&format!("fetch {}", shown(&self.remote))).await.map(drop).map_err(of_remote)
+        call.within(within).run(&format!("fetch {}", shown(&self.remote))).await.map(drop).map_err(of_remote)
     }
 
     /// The commit that a task begins from.
@@ -121,7 +149,7 @@ impl Source {
         if self.lock.is_some() {
             // It may be the work of another task.
             let _lock = self.lock(File::try_lock).await?;
-            self.fetch(git, &[], &[format!("+{TASKS}:{TASKS}")]).await?;
+            self.fetch(git, TIMEOUT, &[], &[format!("+{TASKS}:{TASKS}")]).await?;
         }
         let missing = || format!("{} has no branch, tag or commit `{}`", shown(&self.remote), wanted.escape_debug());
         find().await.map_err(|_| Error::Task(missing()))

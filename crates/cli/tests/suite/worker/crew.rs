@@ -171,7 +171,7 @@ fn refuse_pushes(path: &Path, why: &str) -> PathBuf {
 fn delegating(machine: &Machine, fleet: &Fleet, address: &str) -> (ScriptedModel, String, std::process::Child) {
     let server = ScriptedModel::start(delegation([]));
     let id = add_crew(fleet, address, "test -f one.txt", "1");
-    let worker = start_crew(machine, fleet, &server);
+    let worker = start_crew(machine, fleet, &server, &[]);
     (server, id, worker)
 }
 
@@ -195,9 +195,14 @@ fn add_crew(fleet: &Fleet, address: &str, check: &str, max_cost: &str) -> String
     fleet.add(&[&words[..], &["--repo", address]].concat())
 }
 
-pub(super) fn start_crew(machine: &Machine, fleet: &Fleet, server: &ScriptedModel) -> std::process::Child {
+pub(super) fn start_crew(
+    machine: &Machine,
+    fleet: &Fleet,
+    server: &ScriptedModel,
+    more: &[&str],
+) -> std::process::Child {
     let words = ["worker", "--server", &fleet.server.url, "--unmetered", "--agent-command", "true"];
-    let mut command = machine.user.command(&machine.user.home(), words);
+    let mut command = machine.user.command(&machine.user.home(), words.iter().chain(more));
     command.env("RALPH_TOKEN", &fleet.token).env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "key-1");
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -265,10 +270,12 @@ fn a_worker_that_is_asked_to_end_does_not_wait_for_the_remote_of_its_crew() {
     let signs = machine.folder("signs");
     let [pushing, go] = ["pushing", "go"].map(|name| signs.join(name));
     hang_pushes(&path, &pushing, &go);
-    let server = ScriptedModel::start(delegation([(2, Reply::fault(Fault::Hang { after_bytes: None }))]));
+    // A worker that is asked to end ends the delegation: the next one delegates again.
+    let first = delegation([(2, Reply::fault(Fault::Hang { after_bytes: None }))]).replies.into_iter().take(3);
+    let server = ScriptedModel::start(first.chain(delegation([]).replies).fold(Script::new(), Script::reply));
     let id = add_crew(&fleet, &address, "test -f one.txt", "9");
     let run_until = |step: &str, is_there: &dyn Fn() -> bool| {
-        let worker = start_crew(&machine, &fleet, &server);
+        let worker = start_crew(&machine, &fleet, &server, &[]);
         let deadline = Instant::now() + TIMEOUT;
         while !is_there() {
             if Instant::now() > deadline {
@@ -289,7 +296,44 @@ fn a_worker_that_is_asked_to_end_does_not_wait_for_the_remote_of_its_crew() {
     assert!(pushing.exists(), "what is there is pushed before the end");
     std::fs::remove_file(&pushing).unwrap();
     run_until("the push of a delegation", &|| pushing.exists());
-    assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 4));
-    // What hangs is refused, so that nothing of it outlives the test.
+    assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 6));
+    // What the remote has not taken is not said to be done: the next worker begins with that push, and asks no model before it.
+    std::fs::remove_file(&pushing).unwrap();
+    run_until("the same push", &|| pushing.exists());
+    assert_eq!((recorded_ends(&fleet), server.requests().len()), (0, 6));
     std::fs::write(&go, "").unwrap();
+    let worker = start_crew(&machine, &fleet, &server, &[]);
+    fleet.wait_for_ends(1);
+    signal(&worker, Signal::TERM);
+    let ended = finish(worker).ok();
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}\n{}", ended.stderr);
+    assert_eq!((recorded_ends(&fleet), server.requests().len()), (1, 8));
+    assert_eq!(git(&path, &["show", &format!("ralph/{id}:one.txt")]), "1");
+}
+
+/// A worker that stands still loses its task and has its files all the same.
+#[test]
+fn a_crew_waits_for_a_worker_of_its_machine_that_still_has_its_files() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let (_, address) = remote(&repo);
+    let server = ScriptedModel::start(delegation([(0, Reply::fault(Fault::Hang { after_bytes: None }))]));
+    let id = add_crew(&fleet, &address, "test -f one.txt", "9");
+    let frozen = start_crew(&machine, &fleet, &server, &["--lease", "5"]);
+    wait_until("a request", || server.requests().len() == 1);
+    signal(&frozen, Signal::STOP);
+    let next = start_crew(&machine, &fleet, &server, &[]);
+    let claims = || fleet.kinds(&id).iter().filter(|kind| *kind == "claimed").count();
+    wait_until("the next claim", || claims() == 2);
+    // Long enough for many more, were it given back.
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&frozen, Signal::CONT);
+    fleet.wait_for_ends(1);
+    for worker in [frozen, next] {
+        signal(&worker, Signal::TERM);
+        finish(worker).ok();
+    }
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}");
+    assert_eq!(claims(), 2, "it waited");
 }

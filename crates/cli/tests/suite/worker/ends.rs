@@ -46,7 +46,7 @@ fn in_the_last_push_of_a_crew() {
     hang_pushes(&path, &pushing, &go);
     let server = answering();
     let id = fleet.add(&["Say it", "--type", "crew", "--max-cost", "1", "--repo", &address]);
-    let ended = stopped("the last push", start_crew(&machine, &fleet, &server), || pushing.exists());
+    let ended = stopped("the last push", start_crew(&machine, &fleet, &server, &[]), || pushing.exists());
     assert_eq!(server.requests().len(), 1, "the crew had answered");
     let task = fleet.task(&id);
     assert_eq!(task["status"], "unassigned", "{task:#}\n{}", ended.stderr);
@@ -66,7 +66,7 @@ fn in_the_checks_of_a_crew() {
     let id = fleet.add(&["Say it", "--type", "crew", "--criteria", &check, "--max-cost", "1", "--repo", &address]);
     let clones = Processes::working_in(machine.user.state().join("worktrees"));
     let sleeps = || clones.list().iter().any(|process| process.command.contains(SLEEP));
-    let ended = stopped("the checks", start_crew(&machine, &fleet, &server), sleeps);
+    let ended = stopped("the checks", start_crew(&machine, &fleet, &server, &[]), sleeps);
     assert!(!sleeps(), "the check survived");
     let task = fleet.task(&id);
     assert_eq!(task["status"], "unassigned", "{task:#}\n{}", ended.stderr);
@@ -77,7 +77,7 @@ fn in_the_checks_of_a_crew() {
 /// The next worker ends the task, without asking the models anew.
 #[track_caller]
 fn continued(machine: &Machine, fleet: &Fleet, server: &ScriptedModel, id: &str) {
-    let worker = start_crew(machine, fleet, server);
+    let worker = start_crew(machine, fleet, server, &[]);
     fleet.wait_for_ends(1);
     signal(&worker, Signal::TERM);
     let ended = finish(worker).ok();
