@@ -48,7 +48,7 @@ impl Home {
     }
 
     /// The same for one workspace.
-    pub(crate) fn builds(&self, root: &Path) -> PathBuf {
+    pub fn builds(&self, root: &Path) -> PathBuf {
         self.all_builds().join(key(&Sha256::digest(root.as_os_str().as_bytes())))
     }
 

@@ -39,12 +39,13 @@ impl Job<'_> {
             Ok(_) | Err(_) => None,
         };
         // Work that is nowhere else is not removed.
-        let mut is_kept = false;
+        let (mut is_kept, mut sent) = (false, None);
         let completion = match ended {
             Ok(Ended::Interrupted(Interruption::Cancelled)) => Completion::new(epoch, TaskStatus::Cancelled),
             Ok(Ended::Interrupted(Interruption::Stopping | Interruption::Lost)) => return self.release().await,
-            Ok(Ended::Loop { result, branch, unpushed }) => {
+            Ok(Ended::Loop { result, branch, unpushed, is_all_sent }) => {
                 is_kept = unpushed.is_some();
+                sent = is_all_sent.then_some(result.loop_id);
                 let was_cancelled = result.reason == Some(AbortReason::Cancelled);
                 if was_cancelled && interruption == Some(Interruption::Stopping) {
                     return self.release().await;
@@ -77,7 +78,7 @@ impl Job<'_> {
             }
         };
         if self.complete(&completion, branch.as_deref()).await && !is_kept {
-            place::clear(&self.worker.options.host, task).await;
+            place::clear(&self.worker.options.host, task, sent).await;
         }
     }
 

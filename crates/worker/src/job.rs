@@ -58,6 +58,8 @@ pub(crate) enum Ended {
         branch: Option<String>,
         /// Why the last state of the work is not on the branch.
         unpushed: Option<String>,
+        /// Whether the server has all logs and patches.
+        is_all_sent: bool,
     },
     Crew {
         result: Box<CrewResult>,
@@ -221,7 +223,7 @@ impl<'a> Job<'a> {
             return Ok(Ended::Interrupted(Interruption::Stopping));
         };
         let unpushed = pushed.err().map(|error| error.to_string());
-        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
+        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed, is_all_sent: publisher.is_all_sent() })
     }
 
     /// Carries out what pushes. A remote that hangs does not keep a worker that is asked to end; none then.
@@ -286,7 +288,7 @@ impl<'a> Job<'a> {
             },
             false => Some("the machine that has the last state of the work is gone".to_owned()),
         };
-        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
+        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed, is_all_sent: publisher.is_all_sent() })
     }
 
     /// Removes checkpoint and claim of an earlier worker: they are about work that is over.
@@ -296,7 +298,10 @@ impl<'a> Job<'a> {
         Home::make_private(&folder)?;
         self.checkpoints.clear(task).map_err(Error::file(&folder))?;
         self.claims.clear(task).map_err(Error::file(&folder))?;
-        Ok(self.worker.options.client.clear_checkpoint(task, Some(self.lease.epoch.0)).await.map(drop)?)
+        if self.task().ralph_last_checkpoint.is_some() {
+            self.worker.options.client.clear_checkpoint(task, Some(self.lease.epoch.0)).await?;
+        }
+        Ok(())
     }
 
     /// Makes the files of the task and its configuration. Starts nothing.

@@ -89,7 +89,6 @@ impl Keeper {
         let every = every.clamp(Duration::from_millis(500), Duration::from_secs(10));
         let mut is_following = self.is_following.subscribe();
         loop {
-            self.beat().await;
             let alone = async {
                 // The sender is part of this.
                 let _ = is_following.wait_for(|is_following| !is_following).await;
@@ -99,6 +98,7 @@ impl Keeper {
                 () = tokio::time::sleep(every) => {}
                 () = alone => {}
             }
+            self.beat().await;
         }
     }
 
@@ -122,7 +122,16 @@ impl Keeper {
             let began = Instant::now();
             if let Ok(mut events) = self.client.events(self.task, seq).await {
                 self.is_following.send_replace(true);
-                while let Ok(Some(event)) = events.next().await {
+                loop {
+                    let event = match events.next().await {
+                        Ok(Some(event)) => event,
+                        // The task has ended, and there will be nothing more to hear of it.
+                        Ok(None) => {
+                            self.is_following.send_replace(false);
+                            return;
+                        }
+                        Err(_) => break,
+                    };
                     seq = event.seq;
                     match event.kind.as_str() {
                         "cancelRequested" => self.interrupted(Interruption::Cancelled),

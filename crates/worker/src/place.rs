@@ -11,13 +11,14 @@
 //! and pushed from the snapshots, which no agent reaches, and no clone shares a file with the cache.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_host::Host;
-use ralph_model::{TaskId, TreeHash};
+use ralph_model::{RunId, TaskId, TreeHash};
 use ralph_runtime::Home;
 use ralph_store::TaskLease;
 use ralph_text::{Redactor, sanitize};
@@ -333,16 +334,29 @@ fn refuse_secrets(patch: &str, redactor: &Redactor) -> Result<(), Error> {
     )))
 }
 
-/// Removes what is left of a task that ended. What cannot be removed is in the way of nothing.
-pub(crate) async fn clear(host: &Host, task: TaskId) {
+/// Removes what is left of a task that ended, and of its loop where all of that is elsewhere. What cannot be removed is in the way of
+/// nothing.
+pub(crate) async fn clear(host: &Host, task: TaskId, run: Option<RunId>) {
     let home = host.home();
     let root = root_of(&home, task);
-    let snapshots = home.workspace(&root);
-    for path in [root, snapshots, home.root().join("tasks").join(task.to_string())] {
+    let (snapshots, builds) = (home.workspace(&root), home.builds(&root));
+    let run = run.map(|run| home.loop_folder(run).root().to_owned());
+    for path in [root, snapshots, builds, home.root().join("tasks").join(task.to_string())].into_iter().chain(run) {
         if let Err(error) = remove(&path).await {
             tracing::warn!(%error, %task, "files of a task stay");
         }
     }
+}
+
+/// The tasks that there is something of on this machine.
+pub(crate) fn found(host: &Host) -> BTreeSet<TaskId> {
+    let home = host.home();
+    let names = |folder: &str| {
+        let entries = std::fs::read_dir(home.root().join(folder)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
+    };
+    let clones = names("worktrees").into_iter().filter_map(|name| name.strip_prefix("task-")?.parse().ok());
+    clones.chain(names("tasks").into_iter().filter_map(|name| name.parse().ok())).collect()
 }
 
 /// Where the agent of a task works. Without links: the snapshots are found by the path.

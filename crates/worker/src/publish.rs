@@ -8,7 +8,7 @@ use ralph_api::{Client, ProgressReport, Work};
 use ralph_engine::Facts;
 use ralph_model::{Iteration, LoopId, Money, Task, TreeHash};
 use ralph_runtime::Home;
-use ralph_store::{Artifact, ArtifactKind, PATCHES, StoreHandle, TaskLease, patch_name};
+use ralph_store::{Artifact, ArtifactKind, Lease, PATCHES, StoreHandle, TaskLease, patch_name};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
@@ -40,6 +40,12 @@ pub(crate) struct Publisher<'a> {
     folder: PathBuf,
     /// Hashes of the files that the server has.
     uploaded: HashSet<String>,
+    /// Whether some file is on this machine alone.
+    is_behind: bool,
+    /// The right to write to the run, which stays that of this worker.
+    run_lease: Option<Lease>,
+    /// The file of the newest patch, with the trees that it is between.
+    patch: Option<(TreeHash, TreeHash, PathBuf)>,
     is_warned: bool,
 }
 
@@ -62,6 +68,9 @@ impl<'a> Publisher<'a> {
             place,
             folder: worker.options.host.home().loop_folder(run).root().to_owned(),
             uploaded: HashSet::new(),
+            is_behind: true,
+            run_lease: None,
+            patch: None,
             is_warned: false,
         }
     }
@@ -137,8 +146,14 @@ impl<'a> Publisher<'a> {
     }
 
     /// Records the patch of an iteration, for those who cannot see the snapshots on this machine; 0 is the whole loop.
-    async fn record_patch(&self, iteration: Iteration, from: &TreeHash, to: &TreeHash) -> Result<(), Error> {
-        let patch = self.place.diff(from, to).await?;
+    async fn record_patch(&mut self, iteration: Iteration, from: &TreeHash, to: &TreeHash) -> Result<(), Error> {
+        let patch = match self.patch.take() {
+            // That of the only iteration is that of the whole loop.
+            Some((known_from, known_to, path)) if (&known_from, &known_to) == (from, to) => {
+                tokio::fs::read(&path).await.map_err(Error::file(path))?
+            }
+            _ => self.place.diff(from, to).await?,
+        };
         let name = patch_name(iteration.0);
         let path = self.folder.join(&name);
         if let Some(folder) = path.parent() {
@@ -154,17 +169,29 @@ impl<'a> Publisher<'a> {
             bytes: patch.len() as u64,
             at: (self.worker.options.now)(),
         };
-        let entry = self.store.run(self.run).await?;
-        let lease = ralph_store::Lease { run: self.run, epoch: entry.epoch };
-        Ok(self.store.record_artifacts(lease, &[artifact]).await?)
+        self.patch = Some((from.clone(), to.clone(), path));
+        let lease = match self.run_lease {
+            Some(lease) => lease,
+            None => Lease { run: self.run, epoch: self.store.run(self.run).await?.epoch },
+        };
+        self.store.record_artifacts(lease, &[artifact]).await?;
+        self.run_lease = Some(lease);
+        Ok(())
+    }
+
+    /// Whether the server has all logs and patches.
+    pub(crate) const fn is_all_sent(&self) -> bool {
+        !self.is_behind
     }
 
     /// Sends the content of files that are recorded for the loop.
     async fn upload(&mut self) {
+        self.is_behind = true;
         let recorded = match self.store.artifacts(self.run).await {
             Ok(recorded) => recorded,
             Err(error) => return self.warn(&format!("logs could not be sent: {error}")),
         };
+        let mut is_behind = false;
         for artifact in recorded {
             // What an earlier worker wrote is on its machine, and it sent it.
             let Ok(content) = tokio::fs::read(self.folder.join(&artifact.name)).await else { continue };
@@ -176,7 +203,7 @@ impl<'a> Publisher<'a> {
                 && !artifact.name.starts_with(PATCHES)
                 && self.worker.redactor.is_some()
             {
-                self.uploaded.insert(artifact.sha256);
+                is_behind = true;
                 self.warn(&format!("{} stays on this machine, because it may hold secrets", artifact.name));
                 continue;
             }
@@ -184,9 +211,13 @@ impl<'a> Publisher<'a> {
                 Ok(()) => {
                     self.uploaded.insert(artifact.sha256);
                 }
-                Err(error) => self.warn(&format!("{} could not be sent: {error}", artifact.name)),
+                Err(error) => {
+                    is_behind = true;
+                    self.warn(&format!("{} could not be sent: {error}", artifact.name));
+                }
             }
         }
+        self.is_behind = is_behind;
     }
 
     /// Says once what goes wrong again and again.

@@ -1,6 +1,6 @@
 //! A worker: asks for tasks, works on several at once, and ends when it is asked to or when nothing is left.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use ralph_api::{Client, Error as ApiError, Poll};
 use ralph_config::trust::Asking;
 use ralph_config::{Dollars, Layer};
 use ralph_host::{Host, RunRequest};
-use ralph_model::{Money, TaskType, Timestamp};
+use ralph_model::{Money, TaskId, TaskStatus, TaskType, Timestamp};
 use ralph_runtime::Home;
 use ralph_text::Redactor;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Error;
 use crate::git::Git;
 use crate::job::Job;
+use crate::place;
 use crate::report::WorkerEvent;
 use crate::source::Source;
 
@@ -29,6 +30,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 const MAX_START_PAUSE: Duration = Duration::from_secs(30);
 /// How often a slot without a task looks again while others work, in a worker that ends when nothing is left.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(300);
+/// How often files of tasks that others completed are looked for.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
 pub struct WorkerOptions {
     pub host: Host,
@@ -53,7 +56,7 @@ pub struct Worker {
     pub(crate) git: Git,
     /// Finds secrets in the work; none where they may be pushed.
     pub(crate) redactor: Option<Arc<Redactor>>,
-    working: Cell<u32>,
+    working: RefCell<Vec<TaskId>>,
 }
 
 impl Worker {
@@ -83,7 +86,7 @@ impl Worker {
             (options.report)(WorkerEvent::Warning { task: None, message });
         }
         let redactor = (!options.allow_secrets).then(|| host.redactor());
-        Ok(Self { options, git, redactor, working: Cell::new(0) })
+        Ok(Self { options, git, redactor, working: RefCell::default() })
     }
 
     /// Works until it is stopped, or until nothing is left to claim where that was asked for. A server that is away is waited for.
@@ -109,8 +112,25 @@ impl Worker {
         tokio::select! {
             _ = join_all((0..self.options.concurrency).map(|_| self.slot())) => {}
             () = stopping => {}
+            () = self.sweep() => {}
         }
         Ok(())
+    }
+
+    /// Removes what is left of tasks that other workers have completed meanwhile: a worker that died or lost a task left its files here
+    /// for the next one. Those of tasks that ended otherwise stay, because nobody else may have them. Never returns.
+    async fn sweep(&self) {
+        let host = &self.options.host;
+        loop {
+            for task in place::found(host) {
+                let status = self.options.client.task(task).await.map(|task| task.status);
+                if matches!(status, Ok(TaskStatus::Completed)) && !self.working.borrow().contains(&task) {
+                    tracing::debug!(%task, "what is left of a task is removed");
+                    place::clear(host, task, None).await;
+                }
+            }
+            tokio::time::sleep(SWEEP_INTERVAL).await;
+        }
     }
 
     /// Tells the server of this worker, as soon as it is there. Whether it knows by now; it does not after a stop.
@@ -162,12 +182,16 @@ impl Worker {
             match claimed {
                 Ok(Some(work)) => {
                     is_warned = false;
-                    self.working.set(self.working.get() + 1);
+                    let task = work.task.id;
+                    self.working.borrow_mut().push(task);
                     Job::new(self, work).run().await;
-                    self.working.set(self.working.get() - 1);
+                    let mut working = self.working.borrow_mut();
+                    if let Some(at) = working.iter().position(|known| *known == task) {
+                        working.swap_remove(at);
+                    }
                 }
                 // What is worked on here may make more claimable.
-                Ok(None) if self.options.drain && self.working.get() == 0 => return,
+                Ok(None) if self.options.drain && self.working.borrow().is_empty() => return,
                 Ok(None) if self.options.drain => self.pause(DRAIN_INTERVAL).await,
                 Ok(None) => is_warned = false,
                 Err(error) => {

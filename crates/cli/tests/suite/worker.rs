@@ -56,6 +56,11 @@ fn a_task_without_a_repository_is_done_in_a_clone_of_the_workspace() {
     assert!(fleet.of_loop(run, "diff/2").contains("+++ b/done.txt"));
     let patch = fleet.user.state().join("loops").join(run).join("patches/iteration-2.diff");
     assert!(std::fs::read_to_string(&patch).unwrap().contains("done.txt"), "{}", patch.display());
+    // Nothing stays on the machine that nobody else has.
+    for folder in ["worktrees", "builds", "loops", "tasks"] {
+        let left = || std::fs::read_dir(machine.user.state().join(folder)).into_iter().flatten().flatten();
+        assert_eq!(left().count(), 0, "{folder}: {:?}", left().collect::<Vec<_>>());
+    }
 }
 
 #[test]

@@ -47,6 +47,13 @@ fn another_machine_continues_from_the_branch_of_a_worker_that_was_killed() {
     assert!(files.contains("done.txt") && files.contains("src/deep.txt") && !files.contains("lost.txt"), "{files}");
     let claims = fleet.kinds(&id).iter().filter(|kind| *kind == "claimed").count();
     assert_eq!(claims, 2);
+    // The first machine keeps its files only as long as it may be the next one.
+    let left = || first.user.state().join("worktrees").join(format!("task-{id}")).exists();
+    assert!(left());
+    let again = first.start(&fleet, &agent, &["--name", "again"]);
+    wait_until("the files to be removed", || !left());
+    signal(&again, Signal::TERM);
+    Ended::of(again).ok();
 }
 
 /// The first worker is not dead: it stands still until another one has done its work, and then continues as if nothing had happened.
