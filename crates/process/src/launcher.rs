@@ -9,7 +9,7 @@
 //!
 //! The launcher has one thread, so that it may fork, and keeps no descriptor of a run: the end of a socket still says that the reaper or
 //! Ralph died. It ends with Ralph, and reapers go on without it. Ralph starts another when it is gone. From the second run on, the
-//! reaper of the next one is forked while a program runs, and waits for its request.
+//! reaper of the next one is forked while a program runs, makes what the next program will probably need, and waits for its request.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -29,6 +29,7 @@ use tokio::time::timeout;
 
 use crate::error::Error;
 use crate::plumbing::refused;
+use crate::sandbox::Need;
 use crate::spec::ReaperProgram;
 use crate::wire;
 
@@ -41,7 +42,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 const END_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// The whole life of a launcher. The processes that it forks go on in `reap`, with the socket of their run.
-pub(crate) fn serve(socket: StdUnixStream, reap: fn(StdUnixStream) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn serve(socket: StdUnixStream, reap: fn(StdUnixStream, Need) -> io::Result<()>) -> io::Result<()> {
     let mut reapers: Vec<(Pid, OwnedFd)> = Vec::new();
     loop {
         let watched = reapers.iter().map(|(_, handle)| PollFd::new(handle, PollFlags::IN));
@@ -53,12 +54,12 @@ pub(crate) fn serve(socket: StdUnixStream, reap: fn(StdUnixStream) -> io::Result
             continue;
         }
         // The end of the socket is an error here, and the end of the launcher.
-        let (_, mut received) = wire::receive_descriptors(socket.as_fd())?;
+        let (need, mut received) = wire::receive_descriptors(socket.as_fd())?;
         let Some(control) = received.pop() else { continue };
         match fork::fork() {
             Ok(fork::Fork::Child) => {
                 drop((socket, reapers));
-                return reap(control.into());
+                return reap(control.into(), Need::ALL.get(need).copied().unwrap_or(Need::Nothing));
             }
             Ok(fork::Fork::Parent(pid)) => {
                 let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
@@ -97,16 +98,38 @@ pub(crate) struct Launchers {
     current: Mutex<Option<Arc<Launcher>>>,
     /// Where the reaper of the next run answers, and who was asked for it.
     ahead: Mutex<Option<(Arc<Launcher>, UnixStream)>>,
+    habit: Mutex<Habit>,
+}
+
+/// What the runs need, one after the other. Agents and checks take turns, so that what followed a run the last time is a good guess.
+#[derive(Debug)]
+struct Habit {
+    last: Need,
+    followed_by: [Need; Need::ALL.len()],
+}
+
+impl Habit {
+    const fn new() -> Self {
+        Self { last: Need::Nothing, followed_by: [Need::Nothing; Need::ALL.len()] }
+    }
+
+    /// Notes what a run needs, and guesses what the next one will.
+    const fn next_after(&mut self, need: Need) -> Need {
+        self.followed_by[self.last as usize] = need;
+        self.last = need;
+        self.followed_by[need as usize]
+    }
 }
 
 impl Launchers {
     pub(crate) const fn new(program: ReaperProgram) -> Self {
-        Self { program, current: Mutex::new(None), ahead: Mutex::new(None) }
+        Self { program, current: Mutex::new(None), ahead: Mutex::new(None), habit: Mutex::new(Habit::new()) }
     }
 
-    /// Has a reaper forked. A launcher that does not answer is replaced, because an agent may have killed or stopped it. One that has
-    /// never forked anything is an error: the next would be no better.
-    pub(crate) async fn fork(&self) -> Result<Reaper, Error> {
+    /// Has a reaper forked for a run that needs this. A launcher that does not answer is replaced, because an agent may have killed or
+    /// stopped it. One that has never forked anything is an error: the next would be no better.
+    pub(crate) async fn fork(&self, need: Need) -> Result<Reaper, Error> {
+        let next = self.habit.lock().unwrap_or_else(PoisonError::into_inner).next_after(need);
         let mut lost = None;
         loop {
             let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -115,7 +138,7 @@ impl Launchers {
                 Some((launcher, control)) => (launcher, Ok(control)),
                 None => {
                     let launcher = self.launcher(lost.as_ref())?;
-                    let asked = launcher.ask();
+                    let asked = launcher.ask(need);
                     (launcher, asked)
                 }
             };
@@ -129,7 +152,7 @@ impl Launchers {
                 Ok(reaper) if is_ahead && !reaper.lives() => continue,
                 Ok(reaper) => {
                     if !is_first {
-                        self.ask_ahead(launcher);
+                        self.ask_ahead(launcher, next);
                     }
                     return Ok(reaper);
                 }
@@ -151,11 +174,11 @@ impl Launchers {
         }
     }
 
-    fn ask_ahead(&self, launcher: Arc<Launcher>) {
+    fn ask_ahead(&self, launcher: Arc<Launcher>, need: Need) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if ahead.is_none() {
             // Where that is impossible the next run says why.
-            *ahead = launcher.ask().ok().map(|control| (launcher, control));
+            *ahead = launcher.ask(need).ok().map(|control| (launcher, control));
         }
     }
 
@@ -215,16 +238,18 @@ impl Launcher {
     }
 
     /// Asks for a reaper, and returns where it will answer.
-    fn ask(&self) -> Result<UnixStream, NotForked> {
+    fn ask(&self, need: Need) -> Result<UnixStream, NotForked> {
         let (ours, theirs) = StdUnixStream::pair().map_err(NotForked::Refused)?;
         ours.set_nonblocking(true).map_err(NotForked::Refused)?;
         let control = UnixStream::from_std(ours).map_err(NotForked::Refused)?;
-        wire::send_descriptors(self.socket.as_fd(), 0, &[theirs.as_fd()]).map_err(|error| match error.kind() {
-            // Nobody reads it, or nobody has for a while.
-            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::WouldBlock => {
-                NotForked::Lost(error)
+        wire::send_descriptors(self.socket.as_fd(), need as usize, &[theirs.as_fd()]).map_err(|error| {
+            match error.kind() {
+                // Nobody reads it, or nobody has for a while.
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::WouldBlock => {
+                    NotForked::Lost(error)
+                }
+                _ => NotForked::Refused(error),
             }
-            _ => NotForked::Refused(error),
         })?;
         // `theirs` ends here as the last one on this side: what the launcher does not pass on shows as the end of the socket.
         Ok(control)

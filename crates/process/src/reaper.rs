@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process_group, pidfd_open};
 
-use crate::sandbox::{self, Begun, JAIL, Jailed, jail_main};
+use crate::sandbox::{self, Begun, JAIL, Need, Stage, Waiting, jail_main};
 use crate::tree::{self, Identity, Process, State};
 use crate::wire::{self, Frames, Jail, Order, Report};
 use crate::{launch, launcher};
@@ -74,8 +74,8 @@ enum Left {
 }
 
 /// The whole life of a reaper that was forked.
-fn reap(mut socket: UnixStream) -> io::Result<()> {
-    match run(&socket) {
+fn reap(mut socket: UnixStream, need: Need) -> io::Result<()> {
+    match run(&socket, need) {
         Ok(None) => Ok(()),
         Ok(Some(stage)) => {
             // The end of the reaper has to show while the stage is at work.
@@ -90,12 +90,18 @@ fn reap(mut socket: UnixStream) -> io::Result<()> {
 }
 
 /// Runs the request that the socket brings. Returns in the stage of the program as well, and fails only before anything was started.
-fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
+fn run(mut socket: &UnixStream, need: Need) -> io::Result<Option<Waiting>> {
     // What ends the group of another reaper, or of the launcher, is no reason to end this one.
     rustix::process::setpgid(None, None)?;
     // Any number but none turns it on.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     introduce(socket)?;
+    // Forked here or below, because later there are other threads.
+    let ahead = match Stage::ahead(need) {
+        Some(Begun::Stage(stage)) => return Ok(Some(stage)),
+        Some(Begun::Reaper(stage)) => Some(stage),
+        Some(Begun::Unconfined) | None => None,
+    };
     let (mut request, mut descriptors) = wire::receive_request(&mut socket)?;
     if descriptors.len() < 3 {
         return Err(io::ErrorKind::InvalidData.into());
@@ -106,13 +112,10 @@ fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
     let bridge = has_bridge.then(|| held.remove(0));
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
 
-    // Now, because later there are other threads.
-    let stage = match sandbox::begin(&mut request, &outputs, bridge.as_ref()) {
+    let stage = match sandbox::begin(&mut request, &outputs, bridge.as_ref(), ahead) {
         Ok(Begun::Unconfined) => None,
         Ok(Begun::Reaper(stage)) => Some(stage),
-        Ok(Begun::Stage(socket)) => {
-            return Ok(Some(Jailed { socket, request, outputs, bridge, waits: false }));
-        }
+        Ok(Begun::Stage(stage)) => return Ok(Some(stage)),
         Err(why) => return not_started(socket, why),
     };
 
@@ -146,7 +149,7 @@ fn run(mut socket: &UnixStream) -> io::Result<Option<Jailed>> {
     Ok(None)
 }
 
-fn not_started(mut socket: &UnixStream, why: String) -> io::Result<Option<Jailed>> {
+fn not_started(mut socket: &UnixStream, why: String) -> io::Result<Option<Waiting>> {
     socket.write_all(&Report::NotStarted { why }.encode())?;
     Ok(None)
 }

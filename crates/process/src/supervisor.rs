@@ -15,6 +15,7 @@ use crate::log::Log;
 use crate::outlet::Read;
 use crate::output::{Observer, Output};
 use crate::plumbing::{self, PIPE_BYTES};
+use crate::sandbox::Need;
 use crate::spec::{Finished, ReaperProgram, Spec, Stop, Stream};
 use crate::sweep::{self, Mark};
 use crate::wire::Report;
@@ -81,10 +82,11 @@ impl Supervisor {
             failure: None,
             swept: 0,
         };
+        let need = Need::of(spec.sandbox.as_ref().and_then(|sandbox| sandbox.jail(Vec::new())).as_ref());
         let reaper = match early {
             Some(_) => None,
             None => tokio::select! {
-                forked = self.launchers.fork() => Some(forked?),
+                forked = self.launchers.fork(need) => Some(forked?),
                 asked = stopped(&mut stop, None) => {
                     run.asked = Some(asked.into());
                     None

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 
 use rustix::thread::CapabilitySet;
 
-use super::{Network, landlock, mounts, network};
+use super::{Need, Network, landlock, mounts, network};
 use crate::launch;
 use crate::wire::{self, Report, Request};
 
@@ -31,44 +31,51 @@ const WAYS_OUT: CapabilitySet = CapabilitySet::SYS_ADMIN
 pub(super) const GO: [u8; 1] = [1];
 
 /// The whole life of a stage that was executed.
-pub(crate) fn jail_main(mut socket: UnixStream) -> io::Result<()> {
-    let (request, mut descriptors) = wire::receive_request(&mut socket)?;
-    let bridge = (descriptors.len() > 3).then(|| descriptors.pop()).flatten();
-    let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
-    Jailed { socket, request, outputs, bridge, waits: true }.run()
+pub(crate) fn jail_main(socket: UnixStream) -> io::Result<()> {
+    run(socket, None, true)
 }
 
-/// The stage with everything that the program gets.
-pub(crate) struct Jailed {
-    pub(crate) socket: UnixStream,
-    pub(crate) request: Request,
-    pub(crate) outputs: [OwnedFd; 3],
-    pub(crate) bridge: Option<OwnedFd>,
-    /// Whether it asks before it becomes the program.
-    pub(crate) waits: bool,
+/// A stage that was forked, before it has its request.
+pub(crate) struct Waiting {
+    pub(super) socket: UnixStream,
+    pub(super) need: Need,
 }
 
-impl Jailed {
-    /// Returns only when the program could not be started, and has said so then.
-    pub(crate) fn run(mut self) -> io::Result<()> {
-        let why = match confine(&self.request, self.bridge) {
-            Ok(()) => become_program(&self.request, self.outputs, &mut self.socket, self.waits)?,
-            Err(why) => why,
-        };
-        self.socket.write_all(&Report::NotStarted { why }.encode())
+impl Waiting {
+    /// Makes what the program needs whatever its request says, and waits for that. Returns only when the program could not be started.
+    pub(crate) fn run(self) -> io::Result<()> {
+        let network = (self.need == Need::Network).then(own_network);
+        run(self.socket, network, false)
     }
 }
 
-fn confine(request: &Request, bridge: Option<OwnedFd>) -> Result<(), String> {
+/// Receives the request with everything that the program gets, and becomes the program; where that is impossible says so. `network` is
+/// what came of making one, `waits` whether to ask before it becomes the program.
+fn run(mut socket: UnixStream, network: Option<Result<(), String>>, waits: bool) -> io::Result<()> {
+    let (request, mut descriptors) = wire::receive_request(&mut socket)?;
+    let bridge = (descriptors.len() > 3).then(|| descriptors.pop()).flatten();
+    let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
+    let why = match confine(&request, bridge, network) {
+        Ok(()) => become_program(&request, outputs, &mut socket, waits)?,
+        Err(why) => why,
+    };
+    socket.write_all(&Report::NotStarted { why }.encode())
+}
+
+fn own_network() -> Result<(), String> {
+    mounts::separate(true, false)?;
+    network::raise()
+}
+
+fn confine(request: &Request, bridge: Option<OwnedFd>, network: Option<Result<(), String>>) -> Result<(), String> {
     let Some(jail) = &request.jail else { return Err("nothing is asked for".into()) };
     rustix::process::setsid().map_err(|error| format!("could not create a session: {error}"))?;
     // With bubblewrap the network is a new one already, and so are the mounts.
     if jail.bubblewrap.is_none() {
-        let has_network = jail.network != Network::Allowed;
-        mounts::separate(has_network, jail.own_mounts)?;
-        if has_network {
-            network::raise()?;
+        if jail.network != Network::Allowed {
+            network.unwrap_or_else(own_network)?;
         }
+        mounts::separate(false, jail.own_mounts)?;
         if jail.own_mounts {
             mounts::hide(jail)?;
         }

@@ -28,7 +28,7 @@ pub use level::{Files, Level, NetworkLevel, ReadLevel};
 pub use plan::Unenforceable;
 pub use probe::probe;
 
-pub(crate) use jail::{JAIL, Jailed, jail_main};
+pub(crate) use jail::{JAIL, Waiting, jail_main};
 pub(crate) use stage::{Begun, Stage, begin};
 
 use std::ffi::OsString;
@@ -81,6 +81,28 @@ pub enum Network {
     Loopback,
     /// Itself, and these ports of this machine's loopback at the same ports of its own; at least one, and none of them zero.
     Ports(Vec<u16>),
+}
+
+/// What a program needs before its request is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// No stage, or one in bubblewrap, which has to know the paths first.
+    Nothing,
+    Stage,
+    /// A stage with a network of its own.
+    Network,
+}
+
+impl Need {
+    pub(crate) const ALL: [Self; 3] = [Self::Nothing, Self::Stage, Self::Network];
+
+    pub(crate) const fn of(jail: Option<&Jail>) -> Self {
+        match jail {
+            None | Some(Jail { bubblewrap: Some(_), .. }) => Self::Nothing,
+            Some(Jail { network: Network::Allowed, .. }) => Self::Stage,
+            Some(_) => Self::Network,
+        }
+    }
 }
 
 impl Sandbox {

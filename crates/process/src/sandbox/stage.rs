@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::bubblewrap::{self, User};
-use super::jail::GO;
-use super::{JAIL, plan};
+use super::jail::{GO, Waiting};
+use super::{JAIL, Need, plan};
 use crate::sweep::TREE_VARIABLE;
 use crate::tree;
 use crate::wire::{self, Frames, Jail, Report, Request};
@@ -35,22 +35,37 @@ pub(crate) enum Begun {
     Unconfined,
     /// This is the reaper, with the stage of the program.
     Reaper(Stage),
-    /// This is the stage, which was forked, with its socket.
-    Stage(UnixStream),
+    /// This is the stage, which was forked.
+    Stage(Waiting),
 }
 
-/// Starts the stage of a request and gives it everything that the program gets. The reaper may have one thread only. Gives why that was
-/// impossible; then nothing of the stage is left either.
-pub(crate) fn begin(request: &mut Request, outputs: &[OwnedFd; 3], bridge: Option<&OwnedFd>) -> Result<Begun, String> {
-    let Some(jail) = request.jail.as_ref().filter(|_| !request.program.is_empty()) else {
-        return Ok(Begun::Unconfined);
-    };
-    let jail = plan::plan(jail).map_err(|error| unconfined(&error.to_string()))?;
-    let begun = match &jail.bubblewrap {
-        None => Stage::fork().map_err(told),
-        Some(_) => begin_inside(request, &jail, outputs, bridge).map(Begun::Reaper),
-    };
-    request.jail = Some(jail);
+/// Starts the stage of a request, unless it was forked ahead, and gives it everything that the program gets. The reaper may have one
+/// thread only. Gives why that was impossible; then nothing of the stage is left either.
+pub(crate) fn begin(
+    request: &mut Request,
+    outputs: &[OwnedFd; 3],
+    bridge: Option<&OwnedFd>,
+    ahead: Option<Stage>,
+) -> Result<Begun, String> {
+    let jail = request.jail.as_ref().filter(|_| !request.program.is_empty());
+    let need = Need::of(jail);
+    let ahead = ahead.and_then(|stage| stage.if_made_for(need));
+    let Some(jail) = jail else { return Ok(Begun::Unconfined) };
+    let begun = plan::plan(jail).map_err(|error| error.to_string()).and_then(|jail| {
+        if jail.bubblewrap.is_some() {
+            return begin_inside(request, &jail, outputs, bridge).map(Begun::Reaper);
+        }
+        request.jail = Some(jail);
+        let mut stage = match ahead {
+            Some(stage) => stage,
+            None => match Stage::fork(need).map_err(told)? {
+                Begun::Reaper(stage) => stage,
+                begun => return Ok(begun),
+            },
+        };
+        stage.send(request, outputs, bridge)?;
+        Ok(Begun::Reaper(stage))
+    });
     begun.map_err(|why| {
         end_all();
         unconfined(&why)
@@ -80,19 +95,38 @@ pub(crate) struct Stage {
     words: Option<File>,
     frames: Frames,
     bubblewrap: Option<PathBuf>,
+    need: Need,
 }
 
 impl Stage {
-    /// Forks one, which has the request already.
-    fn fork() -> io::Result<Begun> {
+    /// Forks one before the request is known. None where none is needed, or where there is no room for one, which the request finds too.
+    pub(crate) fn ahead(need: Need) -> Option<Begun> {
+        if need == Need::Nothing { None } else { Self::fork(need).ok() }
+    }
+
+    fn fork(need: Need) -> io::Result<Begun> {
         let (socket, theirs) = pair()?;
         match fork::fork()? {
-            fork::Fork::Child => Ok(Begun::Stage(theirs)),
+            fork::Fork::Child => Ok(Begun::Stage(Waiting { socket: theirs, need })),
             fork::Fork::Parent(child) => {
                 let child = Process::new(child)?;
-                Ok(Begun::Reaper(Self { child, socket, words: None, frames: Frames::default(), bubblewrap: None }))
+                let (words, frames, bubblewrap) = (None, Frames::default(), None);
+                Ok(Begun::Reaper(Self { child, socket, words, frames, bubblewrap, need }))
             }
         }
+    }
+
+    /// Itself, if it was forked for this and lives: a program may have stopped it or ended it. Otherwise it is ended.
+    fn if_made_for(mut self, need: Need) -> Option<Self> {
+        let is_made_for = self.need == need
+            && rustix::process::kill_process(self.child.pid, Signal::CONT).is_ok()
+            && matches!(self.child.wait(WaitOptions::NOHANG), Ok(None));
+        if is_made_for {
+            return Some(self);
+        }
+        // Only of a process that is not there can that be impossible.
+        let _ = self.child.end();
+        None
     }
 
     /// Lets it become the program once it is confined. Gives the program's number, or why it does not run; then nothing of the stage
@@ -132,7 +166,8 @@ impl Stage {
             None => told(error),
         })?;
         let child = i32::try_from(child.id()).map_err(io::Error::other).and_then(Process::new).map_err(told)?;
-        Ok(Self { child, socket, words: Some(words.into()), frames: Frames::default(), bubblewrap })
+        let (words, need) = (Some(words.into()), Need::Nothing);
+        Ok(Self { child, socket, words, frames: Frames::default(), bubblewrap, need })
     }
 
     /// Gives it the request with everything that the program gets. Gives why that was impossible.
@@ -143,14 +178,14 @@ impl Stage {
         outputs: &[OwnedFd; 3],
         bridge: Option<&OwnedFd>,
     ) -> Result<(), String> {
-        let request = Request { jail: Some(jail.clone()), ..request.clone() };
-        let descriptors: Vec<_> = outputs.iter().chain(bridge).map(AsFd::as_fd).collect();
-        self.send(&request.encode(), &descriptors).map_err(|error| self.failed(&error))
+        self.send(&Request { jail: Some(jail.clone()), ..request.clone() }, outputs, bridge)
     }
 
-    fn send(&mut self, request: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        wire::send_descriptors(self.socket.as_fd(), request.len(), descriptors)?;
-        self.socket.write_all(request)
+    fn send(&mut self, request: &Request, outputs: &[OwnedFd; 3], bridge: Option<&OwnedFd>) -> Result<(), String> {
+        let descriptors: Vec<_> = outputs.iter().chain(bridge).map(AsFd::as_fd).collect();
+        let request = request.encode();
+        let sent = wire::send_descriptors(self.socket.as_fd(), request.len(), &descriptors);
+        sent.and_then(|()| self.socket.write_all(&request)).map_err(|error| self.failed(&error))
     }
 
     /// Waits until the stage is confined. Gives its number, which will be that of the program, or why it is not.

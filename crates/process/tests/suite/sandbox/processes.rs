@@ -1,13 +1,15 @@
 //! Supervision inside a sandbox, and processes outside of it.
 
+use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ralph_model::{Ended, Millis};
-use ralph_process::{Network, Spec, TREE_VARIABLE};
+use ralph_process::{Network, NetworkLevel, Spec, TREE_VARIABLE};
+use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Cell, landlock, levels};
-use crate::support::{is_alive, numbers_in, words};
+use super::{Cell, has_mounts, landlock, levels};
+use crate::support::{eventually, is_alive, numbers_in, words};
 use crate::trees::{RUNAWAYS, until_written};
 
 #[tokio::test]
@@ -177,5 +179,62 @@ fn when_ralph_is_killed_a_sandboxed_tree_ends() {
         host.kill().unwrap();
         host.wait().unwrap();
         crate::host::wait(|| pids.iter().all(|pid| !is_alive(*pid)).then_some(()));
+    }
+}
+
+/// The processes that a process has as children.
+fn children(pid: i32) -> Vec<i32> {
+    let listed = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    listed.split_whitespace().map(|number| number.parse().unwrap()).collect()
+}
+
+fn network_of(pid: &str) -> Option<String> {
+    let target = fs::read_link(format!("/proc/{pid}/ns/net")).ok()?;
+    Some(target.to_string_lossy().into_owned())
+}
+
+/// Agents and checks take turns: while one runs, the network of the other is made.
+#[tokio::test]
+async fn what_the_next_program_needs_is_made_while_one_runs_which_may_end_or_stop_it() {
+    const SAY: &str = "echo $$; readlink /proc/self/ns/net";
+    let own = network_of("self").unwrap();
+    for level in levels() {
+        let cell = Cell::new(&level);
+        if has_mounts(&level) || level.network != NetworkLevel::Namespace {
+            continue;
+        }
+        for _ in 0..2 {
+            cell.run("exit 0").await;
+            cell.run_alone("exit 0").await;
+        }
+        for (hit, is_used) in [(Signal::CONT, true), (Signal::STOP, true), (Signal::KILL, false)] {
+            let (running, go) = (cell.path("work/running"), cell.path("work/go"));
+            let line = "echo $PPID > part; cut -d' ' -f4 < /proc/$PPID/stat >> part; mv part running; \
+                        while [ ! -e go ]; do sleep 0.01; done; rm running go";
+            let between = async {
+                let ancestors = eventually("the program runs", || numbers_in(&running, 2)).await;
+                let (reaper, launcher) = (ancestors[0], ancestors[1]);
+                let stage = eventually("a stage with a network waits", || {
+                    let waiting = children(launcher).into_iter().filter(|child| *child != reaper);
+                    let mut stages = waiting.flat_map(children);
+                    stages.find(|stage| network_of(&stage.to_string()).is_some_and(|network| network != own))
+                })
+                .await;
+                kill_process(Pid::from_raw(stage).unwrap(), hit).unwrap();
+                fs::write(&go, "").unwrap();
+                stage
+            };
+            let (ran, stage) = tokio::join!(cell.run(line), between);
+            assert!(ran.ended.is_success(), "{level}: {}", ran.stderr);
+            let said = cell.run_alone(SAY).await.stdout;
+            let (pid, network) = said.trim().split_once('\n').unwrap();
+            assert_eq!(pid == stage.to_string(), is_used, "{level}: {hit:?}: {said}, {stage}");
+            assert_ne!(network, own, "{level}: {hit:?}");
+        }
+        // Another program than the expected one has what it asks for and no more.
+        cell.run("exit 0").await;
+        let said = cell.run(SAY).await.stdout;
+        assert_eq!(said.trim().split_once('\n').unwrap().1, own, "{level}");
+        assert_ne!(cell.run_alone(SAY).await.stdout.trim().split_once('\n').unwrap().1, own, "{level}");
     }
 }
