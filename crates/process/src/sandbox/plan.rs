@@ -36,7 +36,9 @@ pub(crate) fn plan(jail: &Jail) -> Result<Jail, Unenforceable> {
 
 /// Those that exist, where they really are. What cannot be looked up cannot be written by the program either.
 fn resolved(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    // Many do not exist, which one call tells; to resolve a path takes one for each of its parts.
+    let existing = paths.iter().filter(|path| path.exists());
+    let mut paths: Vec<PathBuf> = existing.filter_map(|path| path.canonicalize().ok()).collect();
     paths.sort();
     paths.dedup();
     paths
