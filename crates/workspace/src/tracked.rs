@@ -21,7 +21,11 @@ impl Tracked {
     pub(crate) fn add_list(&mut self, paths: Vec<u8>, prefix: Vec<u8>) {
         update_part(&mut self.hash, &prefix);
         update_part(&mut self.hash, &paths);
-        self.lists.push((paths, prefix));
+        let list = (paths, prefix);
+        // The start of a loop is usually what the index tracks.
+        if !self.lists.contains(&list) {
+            self.lists.push(list);
+        }
     }
 
     /// Tells these lists from others.
