@@ -6,16 +6,20 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 
 /// File systems stamp files with a clock that can lag behind by a tick of the kernel, at most 10 ms. Twice that is safe.
 const TICK: i64 = 20_000_000;
+
+/// A bit of a mode that the kernel does not use.
+const OTHER_NAMES: u32 = 1 << 31;
 
 /// Everything that changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) device: u64,
     pub(crate) inode: u64,
+    /// With a bit of its own for a file that has more than one name.
     pub(crate) mode: u32,
     pub(crate) size: u64,
     pub(crate) modified: i64,
@@ -24,14 +28,21 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     pub(crate) fn of(stat: &Stat) -> Self {
+        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let names = if stat.st_nlink > 1 && !is_folder { OTHER_NAMES } else { 0 };
         Self {
             device: stat.st_dev,
             inode: stat.st_ino,
-            mode: stat.st_mode,
+            mode: stat.st_mode | names,
             size: stat.st_size as u64,
             modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64),
             changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64),
         }
+    }
+
+    /// Whether it can be written under another name, which may lie anywhere.
+    pub(crate) const fn has_other_names(&self) -> bool {
+        self.mode & OTHER_NAMES != 0
     }
 
     /// Whether a change after `looked` could have left this very stamp.

@@ -18,7 +18,7 @@ use crate::object::{Id, Kind, Mode, commit, named};
 use crate::place::{Permissions, Place};
 use crate::quote::{quote, unquote};
 use crate::rules::Outside;
-use crate::scan::{Directory, MARKER_ID, Scan, load_cache, save_cache};
+use crate::scan::{Belief, Directory, Inotify, MARKER_ID, Scan, load_cache, save_cache};
 use crate::stamp::{Instant, Stamp};
 use crate::store::{Batch, Durability, Store, Written, make_private_folder};
 use crate::tracked::Tracked;
@@ -86,6 +86,16 @@ pub struct Workspace {
     pub(crate) unsaved: bool,
     scans: u32,
     threads: usize,
+    reports: Reports,
+}
+
+/// What the kernel reports of changes.
+enum Reports {
+    /// No look has asked for them: most of those who open a workspace look once or twice.
+    Unwanted,
+    Wanted,
+    Kept(Inotify),
+    Impossible,
 }
 
 impl Workspace {
@@ -137,6 +147,7 @@ impl Workspace {
             unsaved: false,
             scans: 0,
             threads: thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS)),
+            reports: Reports::Unwanted,
         })
     }
 
@@ -299,6 +310,15 @@ impl Workspace {
         Ok(TreeHash(self.scan()?.hex()))
     }
 
+    /// The same, believing the kernel where it reports no change since the last look. No verdict may rest on it: a write can be hidden
+    /// from these reports, and is then seen by the next look.
+    pub fn scan_reported(&mut self) -> Result<TreeHash, Error> {
+        if matches!(self.reports, Reports::Unwanted) {
+            self.reports = Reports::Wanted;
+        }
+        Ok(TreeHash(self.scan_with(Belief::Reports)?.hex()))
+    }
+
     /// The snapshots of a loop, sorted by label.
     pub fn refs(&self, loop_id: LoopId) -> Result<Vec<Labelled>, Error> {
         let found = self.store.refs(&self.git, &folder_of(loop_id))?;
@@ -386,7 +406,11 @@ impl Workspace {
 
     /// Looks at the workspace; its tree is in the store afterwards.
     pub(crate) fn scan(&mut self) -> Result<Id, Error> {
-        let scanned = self.scan_and_store();
+        self.scan_with(Belief::Nothing)
+    }
+
+    fn scan_with(&mut self, belief: Belief) -> Result<Id, Error> {
+        let scanned = self.scan_and_store(belief);
         if let Err(error) = &scanned {
             tracing::debug!(%error, "the workspace could not be scanned");
             // What is in memory may name contents that never reached the store, such as when the disk was full.
@@ -407,7 +431,7 @@ impl Workspace {
         self.watch.pinned = None;
     }
 
-    fn scan_and_store(&mut self) -> Result<Id, Error> {
+    fn scan_and_store(&mut self, belief: Belief) -> Result<Id, Error> {
         self.check_root()?;
         let started = Moment::now();
         let membership = self.membership_hash();
@@ -421,7 +445,21 @@ impl Workspace {
         scan.relist = self.relist;
         scan.own_state = self.own_state;
         scan.max_file = self.max_file;
-        let tree = scan.run(&mut self.directory)?;
+        scan.belief = belief;
+        scan.reports = match std::mem::replace(&mut self.reports, Reports::Impossible) {
+            Reports::Wanted => Inotify::new(),
+            Reports::Kept(reports) => Some(reports),
+            Reports::Impossible => None,
+            Reports::Unwanted => {
+                self.reports = Reports::Unwanted;
+                None
+            }
+        };
+        let tree = scan.run(&mut self.directory);
+        if let Some(reports) = scan.reports.take() {
+            self.reports = Reports::Kept(reports);
+        }
+        let tree = tree?;
         self.unsaved |= scan.walked;
         tracing::debug!(tree = tree.hex(), read = scan.read, elapsed = ?started.elapsed(), "workspace scanned");
         self.reliable = scan.reliable;

@@ -49,6 +49,14 @@ struct Round {
     beside: UntrackedDigest,
 }
 
+/// How the files are looked at when checks have ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Look {
+    Complete,
+    /// Where the kernel reports a change. Enough for work that fails anyway: what is hidden from it is seen after the next agent.
+    Reported,
+}
+
 /// What one run of the checks came to, before it is compared with anything.
 struct Ran {
     checks: Vec<CheckOutcome>,
@@ -105,7 +113,7 @@ impl Context {
             judge_baseline(check);
         }
         // Whatever they wrote now, they may write again.
-        let changes = self.changes_since(&env, before.clone()).await?;
+        let changes = self.changes_since(&env, before.clone(), Look::Complete).await?;
         let written = with_touched(changes.into_iter().map(|change| change.path).collect(), &stamps);
         let tree = self.snapshot("baseline".to_owned()).await?;
         if let Err(error) = self.keep_builds(&mut env, [before, tree.clone()]).await {
@@ -218,8 +226,9 @@ impl Context {
         let stamps = self.stamps(env, start.now.clone()).await?;
         let checks = self.check(env, prefix.clone(), stop.clone()).await?;
         let missing = self.missing(env, prefix, start, evidence, stop).await?;
+        let look = if checks.iter().all(|check| check.passed) { Look::Complete } else { Look::Reported };
         // The stamps come last: what has its content now and was not touched had it all the time.
-        let moved = with_touched(self.changed(env, tree.clone()).await?, &stamps);
+        let moved = with_touched(self.changed(env, tree.clone(), look).await?, &stamps);
         Ok(Ran { checks, missing, tree, moved, beside })
     }
 
@@ -362,16 +371,19 @@ impl Context {
     }
 
     /// Files of the work that are not what they were when it had this hash.
-    async fn changed(&self, env: &CheckEnv, from: TreeHash) -> Result<Vec<String>, Error> {
-        Ok(moved_work(self.changes_since(env, from).await?))
+    async fn changed(&self, env: &CheckEnv, from: TreeHash, look: Look) -> Result<Vec<String>, Error> {
+        Ok(moved_work(self.changes_since(env, from, look).await?))
     }
 
-    async fn changes_since(&self, env: &CheckEnv, from: TreeHash) -> Result<Vec<Change>, Error> {
+    async fn changes_since(&self, env: &CheckEnv, from: TreeHash, look: Look) -> Result<Vec<Change>, Error> {
         let isolated = env.is_isolated();
         self.with_workspace(move |ground| match ground.checkout.as_ref().filter(|_| isolated) {
             Some(checkout) => Ok(checkout.changed()?),
             None => {
-                let to = ground.workspace.scan_tree()?;
+                let to = match look {
+                    Look::Complete => ground.workspace.scan_tree()?,
+                    Look::Reported => ground.workspace.scan_reported()?,
+                };
                 if from == to { Ok(Vec::new()) } else { Ok(ground.workspace.changes(&from, &to)?) }
             }
         })

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::{Beside, Compared, Directory, Entry, FileState, Node, OwnRules, Scan};
 use crate::Error;
-use crate::rules::{Folder, Rules, is_ignored};
+use crate::rules::{Folder, Link, Outside, Rules, is_ignored};
 use crate::stamp::Stamp;
 
 /// File systems whose folders change their times whenever a name in them does: ext2 to ext4, XFS, Btrfs, tmpfs, F2FS,
@@ -52,6 +52,31 @@ pub(crate) fn list(fd: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno
         names.push((name.to_owned(), kind));
     }
     Ok(names)
+}
+
+impl Directory {
+    /// Whether a folder is ignored, by the rules of the last scan.
+    pub(crate) fn ignores(&self, outside: &Outside, path: &[u8]) -> bool {
+        let (mut chain, mut base) = (Vec::new(), 0);
+        // None where nothing belongs to the tree, so that no rules were read.
+        let mut folder = Some(self);
+        loop {
+            if let Some(own) = folder.and_then(|folder| folder.rules.as_ref()) {
+                chain.push(Link { rules: Arc::clone(&own.rules), base });
+            }
+            let end = path[base..].iter().position(|byte| *byte == b'/').map(|slash| base + slash);
+            if is_ignored(&chain, outside, &path[..end.unwrap_or(path.len())], Folder::Yes) {
+                return true;
+            }
+            let Some(end) = end else { return false };
+            let child = folder.and_then(|folder| folder.entries.iter().find(|e| e.name.as_bytes() == &path[base..end]));
+            folder = match child.map(|entry| &entry.node) {
+                Some(Node::Directory(child)) => Some(child),
+                _ => None,
+            };
+            base = end + 1;
+        }
+    }
 }
 
 impl Scan<'_> {

@@ -7,6 +7,7 @@
 
 mod cache;
 mod content;
+mod inotify;
 mod listing;
 mod verify;
 
@@ -16,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 use listing::Presence;
 use rustix::fs::{AtFlags, Mode as Permissions, OFlags, fstat, open, statat};
@@ -24,6 +25,7 @@ use rustix::io::Errno;
 
 pub(crate) use cache::{encode as encode_list, load as load_cache, load_list, save as save_cache};
 pub(crate) use content::MARKER_ID;
+pub(crate) use inotify::{Belief, Inotify};
 pub(crate) use listing::list;
 
 use crate::Error;
@@ -31,7 +33,7 @@ use crate::content::MAX_FILE;
 use crate::descent::Descent;
 pub(crate) use crate::descent::FOLDER;
 use crate::object::{Id, Kind, Mode, order, push_entry};
-use crate::rules::{Folder, Link, Outside, Rules, is_ignored};
+use crate::rules::{Link, Outside, Rules};
 use crate::stamp::{Instant, Stamp};
 use crate::stop::Poll;
 use crate::store::{Batch, Store};
@@ -58,6 +60,8 @@ pub(crate) struct Directory {
     verified: AtomicU32,
     /// The set of globs, as a hash, to which none of its names matters; none when zero.
     plain_for: AtomicU64,
+    /// Its number in [`Inotify`].
+    watch: AtomicI32,
 }
 
 impl Directory {
@@ -102,29 +106,6 @@ impl Directory {
         });
         paths.sort();
         paths
-    }
-
-    /// Whether a folder is ignored, by the rules of the last scan.
-    pub(crate) fn ignores(&self, outside: &Outside, path: &[u8]) -> bool {
-        let (mut chain, mut base) = (Vec::new(), 0);
-        // None where nothing belongs to the tree, so that no rules were read.
-        let mut folder = Some(self);
-        loop {
-            if let Some(own) = folder.and_then(|folder| folder.rules.as_ref()) {
-                chain.push(Link { rules: Arc::clone(&own.rules), base });
-            }
-            let end = path[base..].iter().position(|byte| *byte == b'/').map(|slash| base + slash);
-            if is_ignored(&chain, outside, &path[..end.unwrap_or(path.len())], Folder::Yes) {
-                return true;
-            }
-            let Some(end) = end else { return false };
-            let child = folder.and_then(|folder| folder.entries.iter().find(|e| e.name.as_bytes() == &path[base..end]));
-            folder = match child.map(|entry| &entry.node) {
-                Some(Node::Directory(child)) => Some(child),
-                _ => None,
-            };
-            base = end + 1;
-        }
     }
 
     /// A folder of the tree, as the last scan saw it.
@@ -337,6 +318,8 @@ pub(crate) struct Scan<'a> {
     /// Whether something had to be looked at that was not known to be unchanged.
     pub(crate) walked: bool,
     pub(crate) threads: usize,
+    pub(crate) belief: Belief,
+    pub(crate) reports: Option<Inotify>,
     /// Told from one scan to the next, so that old marks mean nothing.
     pub(crate) number: u32,
 }
@@ -370,6 +353,8 @@ impl<'a> Scan<'a> {
             read: 0,
             walked: false,
             threads: 1,
+            belief: Belief::Nothing,
+            reports: None,
             number: 0,
         }
     }
@@ -379,9 +364,15 @@ impl<'a> Scan<'a> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = open(self.root, flags, Permissions::empty()).map_err(Error::io("open", self.root))?;
         self.reliable = listing::reliable_device(root.as_fd());
+        let believes = self.belief == Belief::Reports && self.reports.as_mut().is_some_and(Inotify::is_clear);
+        if !believes {
+            self.reports = self.reports.take().and_then(|reports| reports.restart(root.as_fd(), directory));
+        }
+        let reports = self.reports.as_ref().filter(|_| believes);
         if let Some(device) = self.reliable
             && !self.relist
-            && let Some(tree) = verify::verify(root.as_fd(), directory, device, self.number, self.threads, &self.poll)
+            && let Some(tree) =
+                verify::verify(root.as_fd(), directory, device, self.number, self.threads, &self.poll, reports)
         {
             return Ok(tree);
         }

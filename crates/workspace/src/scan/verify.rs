@@ -12,6 +12,7 @@ use std::thread;
 
 use rustix::fs::{AtFlags, Mode as Permissions, OFlags, ResolveFlags, fstat, openat2, statat};
 
+use super::inotify::Inotify;
 use super::{Directory, FOLDER, Node};
 use crate::object::Id;
 use crate::stamp::Stamp;
@@ -24,12 +25,17 @@ const MAX_PATH: usize = 4096;
 /// How many folders a thread takes at a time.
 const SHARE: usize = 8;
 
+/// Nothing is read from a folder, only looked up in it, and no link on the way is followed.
+pub(super) const PLAIN: OFlags = FOLDER.union(OFlags::PATH);
+pub(super) const RESOLVE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS);
+
 struct Task<'a> {
     path: CString,
     directory: &'a Directory,
 }
 
-/// Marks every unchanged folder with the number of this scan. Gives the tree where all of them are: then there is nothing to walk.
+/// Marks every unchanged folder with the number of this scan, those without a look that are quiet according to
+/// `reports`. Gives the tree where all of them are: then there is nothing to walk.
 pub(super) fn verify(
     root: BorrowedFd<'_>,
     directory: &Directory,
@@ -37,10 +43,21 @@ pub(super) fn verify(
     scan: u32,
     threads: usize,
     poll: &Poll,
+    reports: Option<&Inotify>,
 ) -> Option<Id> {
-    let (tasks, folders, files) = collect(directory);
+    let (mut tasks, mut folders, mut quiet) = (Vec::new(), 0, 0);
+    each_folder(directory, |path, folder| {
+        folders += 1;
+        if reports.is_some_and(|reports| reports.is_quiet(folder)) {
+            folder.verified.store(scan, Ordering::Relaxed);
+            quiet += 1;
+        } else {
+            tasks.extend(task(path, folder));
+        }
+    });
+    let files: usize = tasks.iter().map(|task| task.directory.entries.len()).sum();
     let threads = threads.min(files / FILES_PER_THREAD).max(1);
-    let (next, unchanged) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (next, unchanged) = (AtomicUsize::new(0), AtomicUsize::new(quiet));
     let work = || {
         loop {
             let first = next.fetch_add(SHARE, Ordering::Relaxed);
@@ -69,21 +86,17 @@ pub(super) fn verify(
     directory.tree.filter(|_| unchanged.into_inner() == folders)
 }
 
-/// Lists the folders that can be judged by stamps and whose path the kernel takes; gives the number of folders and files in all.
-fn collect(directory: &Directory) -> (Vec<Task<'_>>, usize, usize) {
-    let mut tasks: Vec<Task<'_>> = task(b".", directory).into_iter().collect();
-    let (mut folders, mut files) = (1, 0);
-    directory.each(|path, entry| match &entry.node {
-        Node::File(_) => files += 1,
-        Node::Directory(child) => {
-            folders += 1;
-            tasks.extend(task(path, child));
+/// Calls `visit` for a folder and every folder below it, with its path.
+pub(super) fn each_folder<'a>(directory: &'a Directory, mut visit: impl FnMut(&[u8], &'a Directory)) {
+    visit(b".", directory);
+    directory.each(|path, entry| {
+        if let Node::Directory(child) = &entry.node {
+            visit(path, child);
         }
-        Node::Closed => {}
     });
-    (tasks, folders, files)
 }
 
+/// None for a folder that cannot be judged by stamps, or whose path the kernel does not take.
 fn task<'a>(path: &[u8], directory: &'a Directory) -> Option<Task<'a>> {
     let can_be_judged = directory.stamp.is_some() && path.len() < MAX_PATH;
     can_be_judged.then(|| CString::new(path).ok().map(|path| Task { path, directory })).flatten()
@@ -92,10 +105,7 @@ fn task<'a>(path: &[u8], directory: &'a Directory) -> Option<Task<'a>> {
 /// Every doubt, also an error, leaves the folder to the walk.
 fn is_unchanged(root: BorrowedFd<'_>, task: &Task<'_>, device: u64) -> bool {
     let directory = task.directory;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    // Nothing is read from it, only looked up in it.
-    let flags = FOLDER | OFlags::PATH;
-    let Ok(fd) = openat2(root, &task.path, flags, Permissions::empty(), resolve) else { return false };
+    let Ok(fd) = openat2(root, &task.path, PLAIN, Permissions::empty(), RESOLVE) else { return false };
     let Ok(stat) = fstat(&fd) else { return false };
     let stamp = Stamp::of(&stat);
     if directory.stamp != Some(stamp) || stamp.device != device || directory.tree.is_none() {

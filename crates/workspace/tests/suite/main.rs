@@ -11,6 +11,7 @@ mod large;
 mod lock;
 mod pins;
 mod property;
+mod reported;
 mod repository;
 mod restore;
 mod snapshot;

@@ -21,6 +21,8 @@ enum Operation {
     Rename(usize, usize),
     Folder(usize),
     Snapshot,
+    /// A look that believes reports; one that believes nothing follows it or does not.
+    Reported(bool),
     /// Longer than a file that was just changed is in doubt.
     Rest,
     Reopen,
@@ -57,6 +59,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (name.clone(), name.clone()).prop_map(|(from, to)| Operation::Rename(from, to)),
         1 => name.prop_map(Operation::Folder),
         3 => Just(Operation::Snapshot),
+        3 => any::<bool>().prop_map(Operation::Reported),
         1 => Just(Operation::Rest),
         2 => Just(Operation::Reopen),
         1 => (0..20usize).prop_map(Operation::RestoreEarlier),
@@ -110,7 +113,7 @@ fn apply(root: &Path, operation: &Operation) {
             let _ = fs::create_dir_all(path(root, name));
         }
         Operation::Rest => std::thread::sleep(std::time::Duration::from_millis(25)),
-        Operation::Snapshot | Operation::Reopen | Operation::RestoreEarlier(_) => {}
+        Operation::Snapshot | Operation::Reported(_) | Operation::Reopen | Operation::RestoreEarlier(_) => {}
     }
 }
 
@@ -146,6 +149,12 @@ proptest! {
             apply(&fixture.root, operation);
             match operation {
                 Operation::Snapshot => trees.push(workspace.snapshot(id(), "s").unwrap().tree),
+                Operation::Reported(followed) => {
+                    let reported = workspace.scan_reported().unwrap();
+                    if *followed {
+                        prop_assert_eq!(reported, workspace.scan_tree().unwrap());
+                    }
+                }
                 Operation::Reopen => {
                     drop(workspace);
                     workspace = fixture.open();
