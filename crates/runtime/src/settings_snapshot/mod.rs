@@ -251,28 +251,32 @@ impl Work {
             return self.restore_state(root);
         }
         let mut top = None;
+        // The last one, whose folder is open.
+        let mut last: Option<(&Path, Spot)> = None;
         for (relative, was) in &root.kept {
             // Folders come before what is in them.
-            let spot = match &top {
-                Some(top) => Spot::below(top, relative),
-                None => Spot::at(&root.path, Missing::Refused)
+            let spot = match (&top, &last, relative.file_name()) {
+                (_, Some((known, last)), Some(name)) if known.parent() == relative.parent() => Ok(last.beside(name)),
+                (Some(top), ..) => Spot::below(top, relative),
+                (None, ..) => Spot::at(&root.path, Missing::Refused)
                     .or_else(|_| Spot::at(&root.path, Missing::Made))
                     .and_then(|at| top.insert(at).below(relative)),
             };
             let put_back = spot.and_then(|spot| {
+                let spot = &last.insert((relative, spot)).1;
                 let stat = spot.stat();
                 if *was == Kept::Other || stat.as_ref().is_some_and(|stat| was.has_stamp_of(stat)) {
                     return Ok(false);
                 }
-                let is = stat.map(|stat| remember(&spot, &stat, compared(was)));
+                let is = stat.map(|stat| remember(spot, &stat, compared(was)));
                 if is.as_ref().is_some_and(|is| root.is_same(relative, was, is)) {
                     return Ok(false);
                 }
                 let Kept::Large(_) = was else {
                     if !known::is_made_anew(&root.path, relative) {
-                        self.aside.save_all(&spot, 0);
+                        self.aside.save_all(spot, 0);
                     }
-                    return replace(&spot, was).map(|()| true);
+                    return replace(spot, was).map(|()| true);
                 };
                 Err(io::Error::other("too much to remember"))
             });

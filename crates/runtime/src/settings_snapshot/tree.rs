@@ -56,6 +56,11 @@ impl Spot {
         Ok(spot)
     }
 
+    /// Another name in the same folder.
+    pub(super) fn beside(&self, name: &OsStr) -> Self {
+        self.child(Arc::clone(&self.folder), name)
+    }
+
     fn child(&self, folder: Arc<OwnedFd>, name: &OsStr) -> Self {
         Self { folder, name: name.to_owned() }
     }
@@ -133,7 +138,7 @@ impl Spot {
             Err(error) => return Err(error.into()),
         }
         if depth >= MAX_DEPTH {
-            let up = top.beside();
+            let up = top.for_a_moment();
             self.move_to(&up)?;
             postponed.push(up);
             return Ok(());
@@ -152,7 +157,7 @@ impl Spot {
 
     /// Puts a file in the place of whatever is there, at once.
     pub(super) fn put_file(&self, content: &[u8], mode: u32) -> io::Result<()> {
-        let new = self.beside();
+        let new = self.for_a_moment();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = self.insist(|| openat(&new.folder, &new.name, flags, Mode::RUSR | Mode::WUSR))?;
         let mut file = File::from(made);
@@ -162,7 +167,7 @@ impl Spot {
 
     /// Puts a link there in the same way.
     pub(super) fn put_link(&self, target: &Path) -> io::Result<()> {
-        let new = self.beside();
+        let new = self.for_a_moment();
         let made = self.insist(|| symlinkat(target, &new.folder, &new.name));
         self.put(&new, made.map_err(Into::into))
     }
@@ -177,8 +182,8 @@ impl Spot {
     }
 
     /// A name for a moment, in the same folder.
-    fn beside(&self) -> Self {
-        self.child(Arc::clone(&self.folder), OsStr::new(&format!(".ralph-{}", uuid::Uuid::new_v4())))
+    fn for_a_moment(&self) -> Self {
+        self.beside(OsStr::new(&format!(".ralph-{}", uuid::Uuid::new_v4())))
     }
 }
 
