@@ -74,6 +74,8 @@ pub(crate) struct Session<'s> {
     doing: &'static str,
     connection: Connection<'s>,
     later: Later,
+    /// Whether statements are not kept prepared.
+    is_prepared_anew: bool,
     /// What subscribers of this process hear of after the commit.
     changes: Vec<Change>,
 }
@@ -180,6 +182,10 @@ impl<'s> Session<'s> {
         }
         let mut session = Self::of(backend, doing, connection)?;
         if let Backend::Sqlite(_) = backend {
+            if durability == Durability::ProcessDeath {
+                session.later.push(sqlite::NO_SYNC, Vec::new());
+                session.is_prepared_anew = true;
+            }
             session.later.push(sqlite::BEGIN_WRITE, Vec::new());
         }
         Ok(session)
@@ -221,7 +227,8 @@ impl<'s> Session<'s> {
 
     fn of(backend: &'s Backend, doing: &'static str, connection: sqlx::Result<Connection<'s>>) -> Result<Self> {
         let connection = connection.map_err(|source| backend.fault(doing, &source))?;
-        Ok(Self { backend, doing, connection, later: Later::default(), changes: Vec::new() })
+        let (later, is_prepared_anew, changes) = (Later::default(), false, Vec::new());
+        Ok(Self { backend, doing, connection, later, is_prepared_anew, changes })
     }
 
     /// Runs a statement whose result nothing depends on, before the next one or before the commit.
@@ -239,7 +246,7 @@ impl<'s> Session<'s> {
             return Ok(());
         }
         let done = with_connection!(self, connection => {
-            bound!(AssertSqlSafe(sql), values).execute(connection).await.map(drop)
+            bound!(AssertSqlSafe(sql), values).persistent(!self.is_prepared_anew).execute(connection).await.map(drop)
         });
         done.map_err(|source| self.backend.fault(self.doing, &source))
     }
@@ -265,7 +272,7 @@ impl<'s> Session<'s> {
             (sql, values) = (AssertSqlSafe(together.sql).into_sql_str(), together.values);
         }
         let rows = with_connection!(self, connection => {
-            let rows = bound!(sql, values).fetch_all(connection).await;
+            let rows = bound!(sql, values).persistent(!self.is_prepared_anew).fetch_all(connection).await;
             rows.map(|rows| rows.into_iter().map(|row| Row { place: backend.place(), cells: Cells::from(row) }).collect())
         });
         rows.map_err(|source| backend.fault(self.doing, &source))

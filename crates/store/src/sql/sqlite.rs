@@ -42,8 +42,9 @@ const COMMIT: &str = "COMMIT";
 const MAX_TOGETHER: usize = 64;
 
 /// The switch between commits that wait for the disk and commits that do not. Later commits that wait make earlier ones durable too.
+/// They act when they are prepared, so that what holds one may not be kept prepared.
 const SYNC: &str = "PRAGMA synchronous = FULL";
-const NO_SYNC: &str = "PRAGMA synchronous = NORMAL";
+pub(super) const NO_SYNC: &str = "PRAGMA synchronous = NORMAL";
 
 /// Opens the database, making the file (0600) and its folder (0700) where they are missing, and brings an older schema up to
 /// date.
@@ -160,11 +161,7 @@ impl SqliteBackend {
     /// Takes the connection for a write, which its first statement has to begin so that no other process can interleave with it.
     pub(super) async fn write(&self, durability: Durability) -> sqlx::Result<Writer<'_>> {
         let mut slot = self.writer.lock().await;
-        let mut connection = take(&self.path, &mut slot).await?;
-        if durability == Durability::ProcessDeath {
-            // Prepared anew each time: the pragma acts when it is prepared.
-            sqlx::raw_sql(NO_SYNC).execute(&mut connection).await?;
-        }
+        let connection = take(&self.path, &mut slot).await?;
         Ok(Writer { connection, slot, durability })
     }
 
@@ -279,11 +276,12 @@ impl Writer<'_> {
 
     /// Carries out what is left to do and commits.
     pub(super) async fn commit(mut self, rest: String, values: Vec<Value>) -> sqlx::Result<()> {
-        let all = if rest.is_empty() { COMMIT.to_owned() } else { format!("{rest}; {COMMIT}") };
-        bound!(AssertSqlSafe(all), values).execute(&mut self.connection).await?;
-        if self.durability == Durability::ProcessDeath {
-            sqlx::raw_sql(SYNC).execute(&mut self.connection).await?;
+        let waits = self.durability == Durability::PowerLoss;
+        let mut all = if rest.is_empty() { COMMIT.to_owned() } else { format!("{rest}; {COMMIT}") };
+        if !waits {
+            all = format!("{all}; {SYNC}");
         }
+        bound!(AssertSqlSafe(all), values).persistent(waits).execute(&mut self.connection).await?;
         *self.slot = Some(self.connection);
         Ok(())
     }
