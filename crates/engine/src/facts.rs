@@ -174,6 +174,8 @@ pub struct Facts {
     pub tokens: u64,
     /// What users told it, in order.
     pub hints: Vec<Hint>,
+    /// Whether the pass that begins is replayed together with its recorded claim: nobody reads its prompt.
+    pub(crate) is_claim_known: bool,
 }
 
 /// What a user told a loop.

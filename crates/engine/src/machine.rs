@@ -127,6 +127,25 @@ impl Machine for Loop {
     fn outcome(&self) -> Option<&Outcome> {
         self.outcome()
     }
+
+    fn replay(events: impl IntoIterator<Item = (Timestamp, Event)>) -> Result<Self, ReplayError> {
+        let mut events = events.into_iter().peekable();
+        let (at, first) = events.next().ok_or(ReplayError::NoStart)?;
+        let (mut run, _) = Self::start(at, first)?;
+        while let Some((at, event)) = events.next() {
+            let next = events.peek().map(|(_, event)| event);
+            run.facts.is_claim_known = match (&event, next) {
+                (
+                    Event::IterationStarted { attempt: started, .. },
+                    Some(Event::AgentFinished { attempt, claim: Some(_), .. }),
+                ) => started == attempt,
+                _ => false,
+            };
+            run.step(at, event);
+        }
+        run.facts.is_claim_known = false;
+        Ok(run)
+    }
 }
 
 #[cfg(test)]

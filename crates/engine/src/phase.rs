@@ -202,8 +202,10 @@ pub(crate) fn run_agent(
     attempt: Attempt,
     reserved: Money,
 ) -> (Working, Effect) {
-    let prompt = prompt::build(facts, iteration, Response::Shown);
-    let told = prompt::build(facts, iteration, Response::LeftOut);
+    let build = |response| {
+        if facts.is_claim_known { String::new() } else { prompt::build(facts, iteration, response) }
+    };
+    let (prompt, told) = (build(Response::Shown), build(Response::LeftOut));
     let left = facts.config.max_duration.map(|limit| limit.less(facts.active));
     let timeout = left.map_or(facts.config.iteration_timeout, |left| left.min(facts.config.iteration_timeout));
     let budget = (!agent.unmetered).then_some(reserved);
