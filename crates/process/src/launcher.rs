@@ -9,7 +9,8 @@
 //!
 //! The launcher has one thread, so that it may fork, and keeps no descriptor of a run: the end of a socket still says that the reaper or
 //! Ralph died. It ends with Ralph, and reapers go on without it. Ralph starts another when it is gone. From the second run on, the
-//! reaper of the next one is forked while a program runs, makes what the next program will probably need, and waits for its request.
+//! reaper of the next one is forked while a program runs, makes what the next program will probably need, and waits for its request; where a
+//! run is announced, so is that of the first.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -182,10 +183,20 @@ impl Launchers {
         }
     }
 
-    /// Starts the launcher, so that the first run does not wait for it. Where it cannot be started the first run says why.
+    /// Starts the launcher and has the first reaper forked, so that the first run waits for neither. Where the launcher cannot be started
+    /// the first run says why.
     pub(crate) fn prepare(&self) {
-        if let Err(error) = self.launcher(None) {
-            tracing::debug!(%error, "the launcher could not be started early");
+        match self.launcher(None) {
+            Ok(launcher) => self.ask_ahead(launcher),
+            Err(error) => tracing::debug!(%error, "the launcher could not be started early"),
+        }
+    }
+
+    /// Ends the launcher without a wait: it is reaped when it is dropped.
+    pub(crate) fn release(&self) {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(launcher) = current.as_ref() {
+            launcher.kill();
         }
     }
 
@@ -265,6 +276,13 @@ impl Launcher {
         let handle = received.pop().ok_or_else(refusal)?;
         self.has_forked.store(true, Ordering::Relaxed);
         Ok(Reaper { pid: number, handle, control })
+    }
+
+    fn kill(&self) {
+        if let Some(child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            // It fails for one that is dead, which is what was wanted.
+            let _ = child.start_kill();
+        }
     }
 
     /// Ends it, unless it has ended already or another run did this.

@@ -13,6 +13,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -140,6 +141,9 @@ fn run(mut socket: &UnixStream, need: Need) -> io::Result<Option<Waiting>> {
     drop(bridge);
     let mut reaping = Reaping { inbox, socket, program, ended: Program::Runs, swept: HashSet::new() };
     reaping.tell(&Report::Started { pid: program });
+    // The kernel tears mounts down with their last user, and lets that one wait for all processors: this process, after its last report.
+    let has_mounts = request.jail.as_ref().is_some_and(|jail| jail.own_mounts);
+    let _mounts = has_mounts.then(|| File::open(format!("/proc/{program}/ns/mnt")));
     // The waiter lives as long as its own end of this channel, and it was started above.
     let _ = go.send(program);
     reaping.until_gone();

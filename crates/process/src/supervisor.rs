@@ -49,6 +49,11 @@ impl Supervisor {
         self.launchers.prepare();
     }
 
+    /// Ends that process side by side with what the caller does after its last run.
+    pub fn release(&self) {
+        self.launchers.release();
+    }
+
     /// Its redactor, for callers that decode an output before they use it.
     pub fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor

@@ -62,10 +62,29 @@ async fn a_launcher_that_was_started_early_forks_the_first_reaper_and_ends_with_
     let threads = fs::read_dir(format!("/proc/{own}/task")).unwrap();
     let children = threads.filter_map(|thread| fs::read_to_string(thread.unwrap().path().join("children")).ok());
     let early: Vec<i32> = children.flat_map(|children| numbers(&children)).collect();
-    let launcher = numbers(&lab.run(ANCESTORS).await.stdout)[1];
-    assert!(early.contains(&launcher), "{launcher} is none of {early:?}");
+    let [launcher] = early[..] else { panic!("{early:?} are not one launcher") };
+    let waiting = loop {
+        let forked = numbers(&fs::read_to_string(format!("/proc/{launcher}/task/{launcher}/children")).unwrap());
+        if let [reaper] = forked[..] {
+            break reaper;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    };
+    assert_eq!(numbers(&lab.run(ANCESTORS).await.stdout)[..2], [waiting, launcher]);
     drop(lab);
     assert!(!is_alive(launcher));
+}
+
+#[tokio::test]
+async fn a_launcher_that_was_released_is_gone_and_another_forks_for_the_next_run() {
+    let lab = Lab::new();
+    let first = numbers(&lab.run(ANCESTORS).await.stdout)[1];
+    lab.supervisor.release();
+    let second = numbers(&lab.run(ANCESTORS).await.stdout)[1];
+    assert_ne!(first, second);
+    assert!(!is_alive(first));
+    drop(lab);
+    assert!(!is_alive(second));
 }
 
 #[tokio::test]
