@@ -406,7 +406,7 @@ impl Host {
     }
 
     /// What git knows of the user: asked with the user's configuration alone, never a repository's.
-    fn user_git(&self, git: &Path) -> UserGit {
+    pub(crate) fn user_git(&self, git: &Path) -> UserGit {
         let asked = Command::new(git)
             .args(["config", "--global", "--null", "--get-regexp", r"^(user\.(name|email)|core\.excludesfile)$"])
             .current_dir("/")

@@ -5,8 +5,8 @@ use std::path::Path;
 use ralph_config::{Resolved, RunSettings};
 use ralph_model::LoopId;
 use ralph_runtime::{
-    KnownLoop, Services, SessionRecord, SessionStep, Stopper, Stops, TurnReport, Watcher, begin_session,
-    cancel_session, continue_session,
+    KnownLoop, Services, SessionRecord, SessionStep, SiteOptions, Stopper, Stops, TakenSite, TurnReport, Watcher,
+    begin_session, cancel_session, continue_session,
 };
 use ralph_store::StoreHandle;
 
@@ -42,7 +42,7 @@ impl Host {
         watcher: Watcher,
         stops: Stops,
     ) -> Result<SessionStep, Error> {
-        let (services, known) = self.session_services(&record, store, watcher).await?;
+        let (services, known) = self.session_services(&record, store, watcher, &stops).await?;
         Ok(continue_session(services, known, record, report, stops).await?)
     }
 
@@ -54,7 +54,7 @@ impl Host {
         stopper: &Stopper,
         stops: Stops,
     ) -> Result<SessionStep, Error> {
-        let (services, known) = self.session_services(&record, store, watcher).await?;
+        let (services, known) = self.session_services(&record, store, watcher, &stops).await?;
         Ok(cancel_session(services, known, record, stopper, stops).await?)
     }
 
@@ -63,12 +63,16 @@ impl Host {
         record: &SessionRecord,
         store: StoreHandle,
         watcher: Watcher,
-    ) -> Result<(Services, KnownLoop), Error> {
+        stops: &Stops,
+    ) -> Result<(Services, (KnownLoop, TakenSite)), Error> {
+        let git = self.git()?;
+        let user_git = record.user_git.clone().unwrap_or_else(|| self.user_git(&git));
+        let options = SiteOptions { home: self.home(), git, excludes: user_git.excludes.clone(), now: self.clock() };
+        let site = TakenSite::of_session(options, record, self.machine(), &store, stops).await?;
         let known = KnownLoop::read(&store, record.loop_id).await?;
         let config = known.config();
         let settings = RunSettings::new(&self.user_settings()?, Path::new(&config.workspace))?;
-        let user_git = record.user_git.clone();
-        let services = self.services_of(store, &config.env, config.agents(), &settings, watcher, user_git)?;
-        Ok((services, known))
+        let services = self.services_of(store, &config.env, config.agents(), &settings, watcher, Some(user_git))?;
+        Ok((services, (known, site)))
     }
 }

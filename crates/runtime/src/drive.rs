@@ -52,7 +52,7 @@ impl Driver {
     /// Drives the loop until it is over, or until an agent in a session has to work, which is not this process's to start.
     pub(crate) async fn advance(&mut self, effects: Vec<Effect>) -> Result<Pause, Error> {
         let mut queue = VecDeque::from(effects);
-        project::ledger(&self.context, &self.live.view());
+        self.write_ledger();
         while let Some(effect) = queue.pop_front() {
             match effect {
                 Effect::Finish { outcome } => return Ok(Pause::Over { outcome }),
@@ -181,11 +181,15 @@ impl Driver {
         }
         tracing::debug!(effect = name, answer = answer.event.kind(), elapsed = ?started.elapsed(), "effect answered");
         extra.extend(live.record(&context.services, answer).await?);
-        // An iteration whose checks are still to come is not worth a page of its own.
+        self.write_ledger();
+        Ok(extra)
+    }
+
+    /// An iteration whose checks are still to come is not worth a page of its own.
+    fn write_ledger(&self) {
         if !self.live.run.has_open_iteration() {
             project::ledger(&self.context, &self.live.view());
         }
-        Ok(extra)
     }
 
     /// Writes the record of the end and everything that people see of it.

@@ -2,7 +2,7 @@
 
 use ralph_engine::Loop;
 use ralph_model::{LoopConfig, LoopId};
-use ralph_store::{Head, Recorded, Seq, StoreHandle};
+use ralph_store::{Head, Recorded, StoreHandle};
 
 use crate::error::Error;
 use crate::journaled::{head_of, replay};
@@ -25,9 +25,7 @@ impl KnownLoop {
 
     /// Whether nothing was written to the journal since.
     pub(crate) async fn is_newest(&self, store: &StoreHandle, loop_id: LoopId) -> Result<bool, Error> {
-        let Some(last) = self.recorded.last() else { return Ok(false) };
-        let newest = store.events_after(loop_id, Seq(last.seq.0.saturating_sub(1)), 2).await?;
-        Ok(matches!(newest.as_slice(), [only] if only.hash == last.hash))
+        Ok(store.run(loop_id).await?.head == head_of(loop_id, &self.recorded))
     }
 }
 

@@ -29,6 +29,7 @@ mod requests;
 mod services;
 mod session;
 mod settings_snapshot;
+mod site;
 mod stops;
 mod worktree;
 
@@ -42,7 +43,7 @@ pub use home::{Home, LoopFolder};
 pub use known::{KnownLoop, read_loop};
 pub use listing::{changed_trees, in_session, listed};
 pub use moved::Moved;
-pub use open::{Opened, Resume, begin, resume, rewound_label, take_out_leftovers};
+pub use open::{Opened, Resume, begin, resume, rewound_label};
 pub use perform::{builds_before, disk_size, remove_tree};
 pub use pinned::{Plan, plan};
 pub use proof::verify_run;
@@ -52,4 +53,5 @@ pub use services::{
     UserGit, Watcher,
 };
 pub use session::{NextTurn, SessionRecord, SessionStep, TurnReport, begin_session, cancel_session, continue_session};
+pub use site::{SiteOptions, TakenSite, take_out_leftovers};
 pub use stops::{Stopper, Stops, stops};

@@ -1,13 +1,12 @@
 //! Begins a loop, or goes on with one whose process is gone.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ralph_agents::redact_report;
 use ralph_engine::text::undo_commits;
-use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
+use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, Phase, StartPoint};
 use ralph_model::{
     AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind, Sandboxing,
     TreeHash, ValidLoopConfig, Verify,
@@ -16,9 +15,9 @@ use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewRun, Recorded, Seq, Settlement};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
-use ralph_workspace::{
-    Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, StopFlag, Workspace, exclude_ralph_folder,
-};
+use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, StopFlag, Workspace};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 use uuid::Uuid;
 
@@ -35,11 +34,9 @@ use crate::pinned::Pinned;
 use crate::project;
 use crate::services::Services;
 use crate::session::SessionRecord;
+use crate::site::{Site, SiteOptions, TakenSite};
 use crate::stops::Stops;
 use crate::worktree;
-
-/// How long the processes of a Ralph that died may take to end before a new one gives up waiting.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A loop that holds its workspace and waits to be run.
 pub struct Opened {
@@ -257,7 +254,7 @@ fn checkout(config: &LoopConfig, folder: &LoopFolder) -> Result<Option<Checkout>
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
     let Resume { limits, moved } = wanted;
-    let found = Found::find(services, loop_id, moved, None, stops.flag()).await?;
+    let found = Found::find(services, loop_id, moved, stops.flag()).await?;
     if found.run.facts().config.agent.is_in_session() {
         refuse_session(&found, &limits)?;
     }
@@ -297,8 +294,29 @@ pub(crate) struct Found {
     pub(crate) run: Loop,
     pub(crate) recorded: Vec<Recorded>,
     head: Head,
-    site: Site,
+    lock: Lock,
+    repository: Option<Repository>,
+    workspace: Opening,
     moved: Option<Moved>,
+}
+
+/// A workspace that was taken.
+enum Opening {
+    Taken(Workspace),
+    /// It is looked at, on a thread of its own: its start is set.
+    Looking(JoinHandle<Result<Workspace, Error>>),
+}
+
+impl Opening {
+    /// On a thread that may block.
+    fn wait(self) -> Result<Workspace, Error> {
+        match self {
+            Self::Taken(workspace) => Ok(workspace),
+            Self::Looking(looking) => {
+                Handle::current().block_on(looking).map_err(|_| Error::Vanished("looking at the workspace"))?
+            }
+        }
+    }
 }
 
 /// A loop that this process may write to again.
@@ -328,12 +346,10 @@ pub fn rewound_label(end: Seq) -> String {
 }
 
 impl Found {
-    /// Takes the workspace first: while another process works on the loop its journal moves.
     pub(crate) async fn find(
         services: Services,
         loop_id: LoopId,
         moved: Option<Moved>,
-        known: Option<KnownLoop>,
         stop: StopFlag,
     ) -> Result<Self, Error> {
         let services = services.of_run(loop_id);
@@ -345,14 +361,39 @@ impl Found {
         if !root.is_dir() {
             return Err(Error::Gone { loop_id, workspace: entry.workspace });
         }
-        let mut site = Site::take(&services, loop_id, &root, stop).await?;
+        let site = TakenSite::start(SiteOptions::of(&services), loop_id, root, stop);
+        Self::at(services, loop_id, moved, None, site).await
+    }
+
+    /// Takes the workspace before it believes what is known: while another process works on the loop its journal moves.
+    pub(crate) async fn at(
+        services: Services,
+        loop_id: LoopId,
+        moved: Option<Moved>,
+        known: Option<KnownLoop>,
+        site: TakenSite,
+    ) -> Result<Self, Error> {
+        let Site { lock, mut workspace, repository } = site.finish(&services).await?;
+        let agent_worked = |known: &KnownLoop| matches!(known.run.phase(), Phase::Working(_));
+        let workspace = match known.as_ref().filter(|known| agent_worked(known)) {
+            None => Opening::Taken(workspace),
+            Some(known) => {
+                // Of these no later event says anything else.
+                let (start, max_file) = (known.run.facts().start.tree.clone(), known.config().max_file_size);
+                Opening::Looking(start_blocking(move || {
+                    workspace.set_max_file(max_file);
+                    workspace.set_start(&start)?;
+                    workspace.scan_tree()?;
+                    Ok(workspace)
+                }))
+            }
+        };
         let KnownLoop { run, recorded } = match known {
             Some(known) if known.is_newest(&services.store, loop_id).await? => known,
             _ => KnownLoop::read(&services.store, loop_id).await?,
         };
         let head = head_of(loop_id, &recorded);
-        site.workspace.set_max_file(run.facts().config.max_file_size);
-        Ok(Self { services, loop_id, run, recorded, head, site, moved })
+        Ok(Self { services, loop_id, run, recorded, head, lock, repository, workspace, moved })
     }
 
     /// Whether its end was reported in full.
@@ -363,7 +404,7 @@ impl Found {
 
     /// Looks at the workspace and acquires the loop: from here on whatever another process still writes to it is refused.
     pub(crate) async fn reopen(self, look: Look) -> Result<Reopened, Error> {
-        let Self { services, loop_id, run, recorded, head, site, moved } = self;
+        let Self { services, loop_id, run, recorded, head, lock, repository, workspace, moved } = self;
         let folder = services.home.loop_folder(loop_id);
         folder.make()?;
         let mut config = run.facts().config.clone();
@@ -377,21 +418,19 @@ impl Found {
             branch: run.facts().start.branch.clone(),
         });
         let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
-        let Site { lock, mut workspace, repository } = site;
         let seq = head.seq;
         let last = run.facts().last_iteration().and_then(|last| Some(last.run.as_ref()?.tree.clone()));
-        let (ground, as_found) = blocking(move || {
-            if let Some(moved) = moved.filter(|moved| moved.rebuild) {
-                moved.rebuild(&mut workspace, &run_start, &guard, (&asked, &environment), &folders)?;
-            }
-            workspace.set_start(&run_start.tree)?;
-            let as_found = match look {
-                Look::Now => {
-                    let restored = workspace.labelled(loop_id, &rewound_label(seq))?;
-                    let rewound = restored.is_some_and(|restored| Some(restored) != last);
-                    Some(AsFound { tree: workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree, rewound })
+        let looked = blocking(move || {
+            let (workspace, is_started) = match (moved.filter(|moved| moved.rebuild), workspace) {
+                (None, looking @ Opening::Looking(_)) => (looking, true),
+                (rebuild, taken) => {
+                    let mut workspace = taken.wait()?;
+                    workspace.set_max_file(asked.max_file_size);
+                    if let Some(moved) = rebuild {
+                        moved.rebuild(&mut workspace, &run_start, &guard, (&asked, &environment), &folders)?;
+                    }
+                    (Opening::Taken(workspace), false)
                 }
-                Look::Later => None,
             };
             let baseline = Baseline::load(&folders.guard())?;
             let pinned = if run_start.pins.is_empty() {
@@ -400,10 +439,23 @@ impl Found {
                 Some(Pinned::load(&run_start, &asked, &environment, &folders.pins())?)
             };
             let checkout = checkout(&asked, &folders)?;
+            let mut workspace = workspace.wait()?;
+            if !is_started {
+                workspace.set_start(&run_start.tree)?;
+            }
+            let as_found = match look {
+                Look::Now => {
+                    let restored = workspace.labelled(loop_id, &rewound_label(seq))?;
+                    let rewound = restored.is_some_and(|restored| Some(restored) != last);
+                    Some(AsFound { tree: workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree, rewound })
+                }
+                Look::Later => None,
+            };
             Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, as_found))
-        })
-        .await?;
-        let lease = services.store.acquire(loop_id, Some(services.lease_holder())).await?;
+        });
+        let acquired = services.store.acquire(loop_id, Some(services.lease_holder()));
+        let (looked, acquired) = tokio::join!(looked, acquired);
+        let ((ground, as_found), lease) = (looked?, acquired?);
         let context = Context::new(services, lease, config, ground, repository, &lock);
         let live = Live::reopened(lease, run, head, End::of::<Loop>(&recorded));
         Ok(Reopened { context, live, as_found, lock })
@@ -511,81 +563,17 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
     Ok(())
 }
 
-/// A workspace that no other loop works in.
-pub(crate) struct Site {
-    pub(crate) lock: Lock,
-    pub(crate) workspace: Workspace,
-    pub(crate) repository: Option<Repository>,
-}
-
-impl Site {
-    /// On a thread of its own: what a dead process left behind may take seconds to end, and Ctrl-C is heard meanwhile.
-    pub(crate) async fn take(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
-        let (taking, folder) = (services.clone(), root.to_owned());
-        let site = blocking(move || Self::take_now(&taking, loop_id, &folder, stop)).await?;
-        // The lock is free between two hooks of a loop in a session.
-        SessionRecord::refuse_other(services, loop_id, root).await?;
-        Ok(site)
-    }
-
-    fn take_now(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
-        fs::read_dir(root).map_err(Error::file(root))?;
-        let state = services.home.workspace(root);
-        Home::make_private(&state)?;
-        let workspace = root.to_string_lossy().into_owned();
-        let holder = Holder { loop_id, pid: std::process::id(), started_at: (services.now)(), workspace };
-        let lock = Lock::take(&state, &holder, TIMEOUT)?;
-        // A Ralph that died could not do it itself.
-        let former = lock.former().map(|former| services.home.loop_folder(former).clear_attempts());
-        if let Some(Err(error)) = former {
-            services.warn(format!("files of an earlier agent run could not be removed: {}", error.chain()));
-        }
-        if let Err(error) = exclude_ralph_folder(root) {
-            services.warn(format!("`.ralph/` could not be excluded from git: {error}"));
-        }
-        let options = Options {
-            root: root.to_owned(),
-            state: state.clone(),
-            git: services.git.clone(),
-            global_excludes: services.user_git.excludes.clone(),
-            stop,
-        };
-        let mut workspace = Workspace::open(options)?;
-        take_out(services, &mut workspace, root)?;
-        let repository = Repository::find(root, &services.git, &state)
-            .map(|repository| repository.with_global_excludes(services.user_git.excludes.clone()));
-        Ok(Self { lock, workspace, repository })
-    }
-}
-
-/// A Ralph that died while checks ran left other files in the place of the workspace's own: those come back, and that is said.
-fn take_out(services: &Services, workspace: &mut Workspace, root: &Path) -> Result<(), Error> {
-    let record = services.home.swap_record(root);
-    let is_pending = fs::read_dir(&record).is_ok_and(|mut entries| entries.next().is_some());
-    let changed = workspace.swap_out(&record, Since::Crash)?;
-    if is_pending {
-        services.warn(
-            "a Ralph that died while checks ran had put protected or planted files in place; the workspace has its own files \
-             again, as the agent left them",
-        );
-    }
-    for path in changed {
-        services
-            .warn(format!("{path} was changed since then: it stays as it is, the former version is in .ralph/kept"));
-    }
-    Ok(())
-}
-
-/// Takes out what a Ralph that died left in a workspace, for commands that change it without a loop.
-pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -> Result<Vec<String>, Error> {
-    Ok(workspace.swap_out(&home.swap_record(root), Since::Crash)?)
-}
-
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
+    start_blocking(work).await.map_err(|_| Error::Vanished("reading the workspace"))?
+}
+
+pub(crate) fn start_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> JoinHandle<Result<T, Error>> {
     let span = tracing::Span::current();
     // In a box: what a task needs is compiled for each kind of result, not for each piece of work.
     let work: Box<dyn FnOnce() -> Result<T, Error> + Send> = Box::new(move || span.in_scope(work));
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("reading the workspace"))?
+    tokio::task::spawn_blocking(work)
 }

@@ -173,15 +173,19 @@ impl Services {
 
     /// Refuses a run that a process on another machine works on.
     pub(crate) fn ensure_not_elsewhere(&self, entry: &RunEntry) -> Result<(), Error> {
-        match entry.held_elsewhere(&self.machine, (self.now)()) {
-            Some(machine) => Err(Error::Elsewhere { loop_id: entry.id, host: machine.host.clone() }),
-            None => Ok(()),
-        }
+        ensure_not_elsewhere(entry, &self.machine, (self.now)())
     }
 
     pub(crate) fn warn(&self, text: impl Into<String>) {
         let text = text.into();
         tracing::warn!("{text}");
         self.tell(Progress::Warning { text });
+    }
+}
+
+pub(crate) fn ensure_not_elsewhere(entry: &RunEntry, machine: &Machine, now: Timestamp) -> Result<(), Error> {
+    match entry.held_elsewhere(machine, now) {
+        Some(machine) => Err(Error::Elsewhere { loop_id: entry.id, host: machine.host.clone() }),
+        None => Ok(()),
     }
 }

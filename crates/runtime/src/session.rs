@@ -10,7 +10,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use ralph_agents::Offsets;
 use ralph_engine::{Event, Limits, Phase, Stop, StopBy, StopWhen};
@@ -28,6 +28,7 @@ use crate::open::{Found, Look, Opened, Reopened, begin_as, go_on, has_commands};
 use crate::perform::{SessionPass, Task, Turn, WorkspaceState};
 use crate::project;
 use crate::services::{Services, UserGit};
+use crate::site::TakenSite;
 use crate::stops::{Stopper, Stops};
 
 /// The loop that lives in a session in a workspace. Hooks read it without opening the store.
@@ -237,15 +238,17 @@ pub async fn begin_session(
 /// When the loop cannot be opened or its journal cannot be written; the next hook continues it.
 pub async fn continue_session(
     services: Services,
-    known: KnownLoop,
+    (known, site): (KnownLoop, TakenSite),
     record: SessionRecord,
     report: TurnReport,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
     if has_commands(known.config()) {
-        services.supervisor.prepare();
+        let supervisor = Arc::clone(&services.supervisor);
+        // It waits until the program is executed.
+        tokio::task::spawn_blocking(move || supervisor.prepare());
     }
-    let found = Found::find(services, record.loop_id, None, Some(known), stops.flag()).await?;
+    let found = Found::at(services.of_run(record.loop_id), record.loop_id, None, Some(known), site).await?;
     if found.run.outcome().is_some() && found.is_certified().await? {
         SessionRecord::remove(&found.services.home, &record.workspace, record.loop_id);
         return Ok(SessionStep::Gone);
@@ -261,12 +264,12 @@ pub async fn continue_session(
 
 pub async fn cancel_session(
     services: Services,
-    known: KnownLoop,
+    (known, site): (KnownLoop, TakenSite),
     record: SessionRecord,
     stopper: &Stopper,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
-    let found = Found::find(services, record.loop_id, None, Some(known), stops.flag()).await?;
+    let found = Found::at(services.of_run(record.loop_id), record.loop_id, None, Some(known), site).await?;
     if found.run.outcome().is_none() && !matches!(found.run.phase(), Phase::Working(_)) {
         // A hook died on the way: whatever it was about is begun again and cut short.
         stopper.stop(StopWhen::Now, StopBy::Request);
@@ -324,6 +327,8 @@ async fn advance(opened: Opened, mut record: SessionRecord) -> Result<SessionSte
         }
         Pause::Session { iteration, attempt, prompt } => {
             let context = &driver.context;
+            // The session runs the agent.
+            context.services.supervisor.release();
             let safe = context.services.redactor.text(&prompt);
             Home::write_private(&context.folder.prompt(iteration), safe.as_bytes())?;
             Home::write_private(&context.folder.marker(attempt), b"")?;

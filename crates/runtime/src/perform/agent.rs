@@ -50,6 +50,8 @@ pub(super) struct Seen<'a> {
     pub(super) budget: Option<Money>,
     /// What it was told, as a file.
     pub(super) prompt: Option<Artifact>,
+    /// A look at the workspace that ended this recently is as good as a new one.
+    pub(super) recent: Duration,
 }
 
 struct Left {
@@ -80,19 +82,23 @@ impl Context {
         tokio::join!(self.clear_attempt(attempt), self.restore_repository(repository, tree, attempt));
         self.put_settings_back(settings, tree, attempt).await;
         let (budget, prompt) = (task.budget, Some(prompt));
-        self.seen(Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt }, observed?).await
+        self.seen(
+            Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt, recent: Duration::ZERO },
+            observed?,
+        )
+        .await
     }
 
     /// Looks at what an agent left behind that has ended, and puts everything together.
     pub(super) async fn seen(&self, seen: Seen<'_>, observed: Observed) -> Result<Answer, Error> {
-        let Seen { iteration, attempt, agent, log, before, head, budget, prompt } = seen;
+        let Seen { iteration, attempt, agent, log, before, head, budget, prompt, recent } = seen;
         if budget.is_some() {
             self.warn_of_unpriced(&observed.unpriced);
         }
         let since = move |repository: &Repository| {
             head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
         };
-        let (left, commits) = tokio::join!(self.look(iteration, before.clone()), self.on_repository(since));
+        let (left, commits) = tokio::join!(self.look(iteration, before.clone(), recent), self.on_repository(since));
         let left = match left {
             // What the run cost counts all the same. A resume records the workspace as it is then.
             Err(Error::Workspace(ralph_workspace::Error::Stopped)) => {
@@ -261,15 +267,16 @@ impl Context {
         self.sandbox(Some(agent), environment, writable, Network::Allowed)
     }
 
-    async fn look(&self, iteration: Iteration, before: TreeHash) -> Result<Left, Error> {
+    async fn look(&self, iteration: Iteration, before: TreeHash, recent: Duration) -> Result<Left, Error> {
         let (loop_id, services, repository) = (self.loop_id, self.services.clone(), self.repository.clone());
         self.with_workspace(move |ground| {
             let committed = ground.committed(&services, repository.as_ref())?;
             // The checks that follow ask what it found of pinned files.
-            let (label, now) = (format!("iteration-{iteration}"), Duration::ZERO);
+            let label = format!("iteration-{iteration}");
             let WorkspaceState { workspace, guard, baseline, pinned, .. } = ground;
             let pinned = pinned.as_ref().map(Pinned::watched);
-            let (snapshot, violations) = workspace.snapshot_guarded((loop_id, &label), now, guard, baseline, pinned)?;
+            let (snapshot, violations) =
+                workspace.snapshot_guarded((loop_id, &label), recent, guard, baseline, pinned)?;
             let (tree, violations) = (snapshot.tree, with_committed(violations, committed));
             let changed = ground.workspace.changes(&before, &tree)?;
             Ok(Left { tree, changed, violations })

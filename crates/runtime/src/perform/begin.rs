@@ -26,9 +26,9 @@ pub(crate) struct Beginning {
 /// The clock on the wall is looked at this often while a service is waited for: a computer that slept is not late.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Where there is no pause, a look at the workspace that ended this recently is as good as a new one: the one after the checks. Long
-/// enough for a slow machine to record the verdict meanwhile.
-const RECENT: Duration = Duration::from_secs(1);
+/// Where nothing ran in between, a look at the workspace that ended this recently is as good as a new one: the one after the checks where
+/// there is no pause, and the one of a hook that just took the workspace. Long enough for a slow machine to record the verdict meanwhile.
+pub(super) const RECENT: Duration = Duration::from_secs(1);
 
 impl Context {
     pub(super) async fn begin_iteration(

@@ -10,6 +10,7 @@ use ralph_store::ArtifactKind;
 use ralph_workspace::repository::{CommitId, Head};
 
 use super::agent::Seen;
+use super::begin::RECENT;
 use super::{Answer, Context};
 use crate::error::Error;
 
@@ -62,7 +63,11 @@ impl Context {
         let head = head.map(|commit| Head { commit: Some(commit), branch: None });
         let about = self.about(Some(iteration), attempt);
         let prompt = self.files.find(ArtifactKind::Prompt, &self.folder.prompt(iteration), about)?;
-        self.seen(Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt }, observed).await
+        self.seen(
+            Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt, recent: RECENT },
+            observed,
+        )
+        .await
     }
 }
 
