@@ -243,6 +243,21 @@ fn what_waits_is_bounded() {
 }
 
 #[test]
+fn the_same_is_found_however_much_was_searched() {
+    let redactor = redactor();
+    let line = "x hunter2hunter2! xhunter2hunter2y ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    let expected = "x [redacted:LONGER] x[redacted:SHORTER]er2y [redacted:github-token]";
+    assert_eq!(redactor.text(line), expected);
+    assert!(redactor.rules.table.get().is_none());
+    redactor.text(&"nothing here\n".repeat(WORTH_TABLE / 8));
+    assert!(redactor.rules.table.get().is_some_and(Option::is_some));
+    assert_eq!(redactor.text(line), expected);
+    let large = Redactor::new([("LARGE", "x7".repeat(MAX_FOR_TABLE))]);
+    large.text(&"nothing here\n".repeat(WORTH_TABLE / 8));
+    assert!(large.rules.table.get().is_some_and(Option::is_none));
+}
+
+#[test]
 fn nobody_can_print_the_values() {
     let shown = format!("{:?} {:?}", redactor(), redactor().stream());
     assert!(!shown.contains("hunter2"), "{shown}");

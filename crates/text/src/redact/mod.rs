@@ -11,9 +11,10 @@ mod swallow;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, Match, MatchKind};
 
 use forms::{SHORTEST, forms};
 use pattern::{Judged, More, PATTERNS, Rule};
@@ -26,6 +27,8 @@ use crate::sanitize::sanitize;
 const MAX_VALUE: usize = 64 << 10;
 /// With more bytes of literals than this, the fastest automaton would take too much memory.
 const MAX_FOR_TABLE: usize = 16 << 10;
+/// The fastest automaton is worth its construction, which takes as long as a search of a few hundred kilobytes, after this many bytes.
+const WORTH_TABLE: usize = 256 << 10;
 
 /// Knows which values and which kinds of text are secret. Cheap to clone.
 #[derive(Clone)]
@@ -35,6 +38,12 @@ pub struct Redactor {
 
 struct Rules {
     automaton: AhoCorasick,
+    /// The same as a table, once much was searched. None where it would take too much memory.
+    table: OnceLock<Option<AhoCorasick>>,
+    /// Bytes that were searched before there was a table.
+    searched: AtomicUsize,
+    /// In the order of their meanings.
+    patterns: Vec<Vec<u8>>,
     meanings: Vec<Meaning>,
     /// All literals, sorted.
     literals: Vec<Vec<u8>>,
@@ -88,7 +97,7 @@ impl Redactor {
 
     /// Redacts a whole text.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if !self.rules.automaton.is_match(text) {
+        if self.rules.find(Input::new(text)).is_none() {
             return Cow::Borrowed(text);
         }
         let mut out = Vec::with_capacity(text.len());
@@ -143,14 +152,8 @@ impl Rules {
             literals.push(form);
             meanings.push(Meaning::Value { placeholder, rest });
         }
-        let bytes: usize = literals.iter().map(Vec::len).sum();
-        let kind = if bytes > MAX_FOR_TABLE { AhoCorasickKind::ContiguousNFA } else { AhoCorasickKind::DFA };
-        #[expect(clippy::expect_used, reason = "it fails beyond two thousand million bytes of literals only")]
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(kind))
-            .build(&literals)
-            .expect("secrets fit into an automaton");
+        let automaton = automaton(&literals, AhoCorasickKind::ContiguousNFA);
+        let patterns = literals.clone();
         let mut begins = [false; 256];
         for literal in &literals {
             begins[usize::from(literal[0])] = true;
@@ -158,7 +161,20 @@ impl Rules {
         let longest = literals.iter().map(Vec::len).max().unwrap_or(0);
         literals.sort();
         literals.dedup();
-        Self { automaton, meanings, literals, begins, longest }
+        let (table, searched) = (OnceLock::new(), AtomicUsize::new(0));
+        Self { automaton, table, searched, patterns, meanings, literals, begins, longest }
+    }
+
+    fn find(&self, input: Input<'_>) -> Option<Match> {
+        let bytes = input.get_span().len();
+        let table = match self.table.get() {
+            None if self.searched.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) >= WORTH_TABLE => {
+                let fits = self.patterns.iter().map(Vec::len).sum::<usize>() <= MAX_FOR_TABLE;
+                self.table.get_or_init(|| fits.then(|| automaton(&self.patterns, AhoCorasickKind::DFA)))
+            }
+            table => table.unwrap_or(&None),
+        };
+        table.as_ref().unwrap_or(&self.automaton).find(input)
     }
 
     /// Where the first literal begins, at or after `from`, that the data ends in the middle of.
@@ -174,6 +190,15 @@ impl Rules {
         let next = self.literals.partition_point(|literal| literal.as_slice() <= end);
         self.literals.get(next).is_some_and(|literal| literal.starts_with(end))
     }
+}
+
+fn automaton(literals: &[Vec<u8>], kind: AhoCorasickKind) -> AhoCorasick {
+    #[expect(clippy::expect_used, reason = "it fails beyond two thousand million bytes of literals only")]
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .kind(Some(kind))
+        .build(literals)
+        .expect("secrets fit into an automaton")
 }
 
 /// Redacts bytes that come in pieces, however they are cut.
@@ -198,7 +223,7 @@ impl RedactStream {
     pub fn pass<'a>(&mut self, bytes: &'a [u8], out: &'a mut Vec<u8>) -> &'a [u8] {
         if self.waiting.is_empty() && self.swallow == Swallow::Nothing {
             let open = self.rules.first_open(bytes, 0);
-            if self.rules.automaton.find(bytes).is_none_or(|found| found.start() >= open) {
+            if self.rules.find(Input::new(bytes)).is_none_or(|found| found.start() >= open) {
                 self.waiting.extend_from_slice(&bytes[open..]);
                 return &bytes[..self.used(bytes, open)];
             }
@@ -251,7 +276,7 @@ impl RedactStream {
             if open < at {
                 open = rules.first_open(data, at);
             }
-            let found = rules.automaton.find(aho_corasick::Input::new(data).range(at..)).filter(|m| m.start() < open);
+            let found = rules.find(Input::new(data).range(at..)).filter(|m| m.start() < open);
             let Some(found) = found else {
                 out.extend_from_slice(&data[at..open]);
                 return self.used(data, open);
