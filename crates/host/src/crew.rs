@@ -20,6 +20,7 @@ use ralph_view::{Progress, Update, What};
 use serde_json::{Value, json};
 
 use crate::agents::Readiness;
+use crate::host::ServiceParts;
 use crate::models::Models;
 use crate::prepare::workspace;
 use crate::{Error, Host, RunRequest, preflight};
@@ -213,7 +214,8 @@ impl Host {
         });
         let env = user.env.clone().unwrap_or_default();
         let store = database.store.clone();
-        let mut services = self.services_of(store, &env, std::iter::empty(), &settings, watcher, None)?;
+        let mut services =
+            self.services_of(store, &env, std::iter::empty(), &settings, watcher, ServiceParts::default())?;
         let home = self.user_home();
         let more = writable_paths(user.sandbox_writable.as_deref().unwrap_or_default(), &home, &home)?;
         services.writable.extend(preflight::existing(&more, &home)?.into_iter().map(PathBuf::from));

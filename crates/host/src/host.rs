@@ -63,6 +63,14 @@ pub struct ForAgents {
     pub signals: AgentSignals,
 }
 
+/// What is made anew where it is not there yet.
+#[derive(Default)]
+pub(crate) struct ServiceParts {
+    pub(crate) supervisor: Option<Arc<Supervisor>>,
+    /// What git knows of the user.
+    pub(crate) user_git: Option<UserGit>,
+}
+
 impl Host {
     /// A host from what the program found.
     pub fn new(input: HostInput) -> Result<Self, NoHome> {
@@ -129,10 +137,10 @@ impl Host {
         settings: &RunSettings,
         watcher: Watcher,
     ) -> Result<Services, Error> {
-        self.services_of(store, &config.env, config.agents(), settings, watcher, None)
+        self.services_of(store, &config.env, config.agents(), settings, watcher, ServiceParts::default())
     }
 
-    /// The same for a run that names the variables and agents that it uses. What git knows of the user is asked where it is not given.
+    /// The same for a run that names the variables and agents that it uses.
     pub(crate) fn services_of<'a>(
         &self,
         store: StoreHandle,
@@ -140,7 +148,7 @@ impl Host {
         agents: impl Iterator<Item = &'a AgentSpec>,
         settings: &RunSettings,
         watcher: Watcher,
-        user_git: Option<UserGit>,
+        prepared: ServiceParts,
     ) -> Result<Services, Error> {
         let chosen = environment::choose(self.input.variables.iter().cloned(), env);
         if let Some(name) = chosen.absent.first() {
@@ -155,16 +163,16 @@ impl Host {
         let given = self.for_agents.variables.iter().map(|(name, value)| (name.into(), value.into()));
         let named = chosen.for_agents.into_iter().chain(given).collect();
         let agent_variables = self.agent_variables(named, &self.written_variables());
-        let redactor = self.redactor();
+        let supervisor = prepared.supervisor.unwrap_or_else(|| self.supervisor());
         let git = self.git()?;
-        let user_git = user_git.unwrap_or_else(|| self.user_git(&git));
+        let user_git = prepared.user_git.unwrap_or_else(|| self.user_git(&git));
         Ok(Services {
             home: self.home(),
             store,
             machine: self.input.machine.clone(),
-            supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
+            redactor: Arc::clone(supervisor.redactor()),
+            supervisor,
             build_agent: self.build_agent()?,
-            redactor,
             user_git,
             git,
             settings: self.agent_settings(usual),
@@ -189,6 +197,19 @@ impl Host {
             now: self.input.now,
             crash: self.input.crash,
         })
+    }
+
+    fn supervisor(&self) -> Arc<Supervisor> {
+        Arc::new(Supervisor::new(self.reaper(), self.redactor()))
+    }
+
+    /// What runs programs, for a loop whose checks are about to run: it starts while the loop is opened.
+    pub fn prepare_supervisor(&self) -> Arc<Supervisor> {
+        let supervisor = self.supervisor();
+        let preparing = Arc::clone(&supervisor);
+        // It waits until a program is executed.
+        tokio::task::spawn_blocking(move || preparing.prepare());
+        supervisor
     }
 
     /// Knows the secrets of this user, as far as they can be found: in the environment, and where agents keep them.

@@ -1,15 +1,18 @@
 //! Loops that live in a session of the user's own.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ralph_config::{Resolved, RunSettings};
 use ralph_model::LoopId;
+use ralph_process::Supervisor;
 use ralph_runtime::{
     KnownLoop, Services, SessionRecord, SessionStep, SiteOptions, Stopper, Stops, TakenSite, TurnReport, Watcher,
     begin_session, cancel_session, continue_session,
 };
 use ralph_store::StoreHandle;
 
+use crate::host::ServiceParts;
 use crate::{Error, Host};
 
 impl Host {
@@ -38,11 +41,11 @@ impl Host {
         &self,
         record: SessionRecord,
         report: TurnReport,
-        store: StoreHandle,
+        (store, supervisor): (StoreHandle, Arc<Supervisor>),
         watcher: Watcher,
         stops: Stops,
     ) -> Result<SessionStep, Error> {
-        let (services, known) = self.session_services(&record, store, watcher, &stops).await?;
+        let (services, known) = self.session_services(&record, store, Some(supervisor), watcher, &stops).await?;
         Ok(continue_session(services, known, record, report, stops).await?)
     }
 
@@ -54,7 +57,7 @@ impl Host {
         stopper: &Stopper,
         stops: Stops,
     ) -> Result<SessionStep, Error> {
-        let (services, known) = self.session_services(&record, store, watcher, &stops).await?;
+        let (services, known) = self.session_services(&record, store, None, watcher, &stops).await?;
         Ok(cancel_session(services, known, record, stopper, stops).await?)
     }
 
@@ -62,6 +65,7 @@ impl Host {
         &self,
         record: &SessionRecord,
         store: StoreHandle,
+        supervisor: Option<Arc<Supervisor>>,
         watcher: Watcher,
         stops: &Stops,
     ) -> Result<(Services, (KnownLoop, TakenSite)), Error> {
@@ -72,7 +76,8 @@ impl Host {
         let known = KnownLoop::read(&store, record.loop_id).await?;
         let config = known.config();
         let settings = RunSettings::new(&self.user_settings()?, Path::new(&config.workspace))?;
-        let services = self.services_of(store, &config.env, config.agents(), &settings, watcher, Some(user_git))?;
+        let prepared = ServiceParts { supervisor, user_git: Some(user_git) };
+        let services = self.services_of(store, &config.env, config.agents(), &settings, watcher, prepared)?;
         Ok((services, (known, site)))
     }
 }

@@ -74,7 +74,12 @@ impl Driver {
                 | Effect::RestorePinned { .. }
                 | Effect::RestoreTree { .. }
                 | Effect::CommitWork { .. }) => {
-                    if let Some(task) = Task::of(effect, self.live.run.facts()) {
+                    let facts = self.live.run.facts();
+                    if matches!(effect, Effect::BeginIteration { .. }) && facts.next_agent().is_in_session() {
+                        // That one is nobody's to start, and its checks are those of another process.
+                        self.context.services.supervisor.release();
+                    }
+                    if let Some(task) = Task::of(effect, facts) {
                         queue.extend(self.carry_out(task).await?);
                     }
                 }

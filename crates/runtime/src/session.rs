@@ -10,7 +10,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use ralph_agents::Offsets;
 use ralph_engine::{Event, Limits, Phase, Stop, StopBy, StopWhen};
@@ -24,7 +24,7 @@ use crate::drive::{Driver, Pause};
 use crate::error::Error;
 use crate::home::Home;
 use crate::known::KnownLoop;
-use crate::open::{Found, Look, Opened, Reopened, begin_as, go_on, has_commands};
+use crate::open::{Found, Look, Opened, Reopened, begin_as, go_on};
 use crate::perform::{SessionPass, Task, Turn, WorkspaceState};
 use crate::project;
 use crate::services::{Services, UserGit};
@@ -243,11 +243,6 @@ pub async fn continue_session(
     report: TurnReport,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
-    if has_commands(known.config()) {
-        let supervisor = Arc::clone(&services.supervisor);
-        // It waits until the program is executed.
-        tokio::task::spawn_blocking(move || supervisor.prepare());
-    }
     let found = Found::at(services.of_run(record.loop_id), record.loop_id, None, Some(known), site).await?;
     if found.run.outcome().is_some() && found.is_certified().await? {
         SessionRecord::remove(&found.services.home, &record.workspace, record.loop_id);
@@ -327,8 +322,6 @@ async fn advance(opened: Opened, mut record: SessionRecord) -> Result<SessionSte
         }
         Pause::Session { iteration, attempt, prompt } => {
             let context = &driver.context;
-            // The session runs the agent.
-            context.services.supervisor.release();
             let safe = context.services.redactor.text(&prompt);
             Home::write_private(&context.folder.prompt(iteration), safe.as_bytes())?;
             Home::write_private(&context.folder.marker(attempt), b"")?;

@@ -103,8 +103,9 @@ impl Hook<'_> {
         let report =
             TurnReport { transcript: self.event.transcript.clone(), final_message: self.event.message.clone() };
         let (_stopper, stops) = stops();
+        let supervisor = self.host.prepare_supervisor();
         let store = self.host.existing_store().await?;
-        let step = self.host.continue_session(record, report, store.clone(), watcher, stops).await?;
+        let step = self.host.continue_session(record, report, (store.clone(), supervisor), watcher, stops).await?;
         store.close().await?;
         Ok(step)
     }
