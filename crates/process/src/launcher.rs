@@ -183,11 +183,11 @@ impl Launchers {
         }
     }
 
-    /// Starts the launcher and has the first reaper forked, so that the first run waits for neither. Where the launcher cannot be started
-    /// the first run says why.
-    pub(crate) fn prepare(&self) {
+    /// Starts the launcher and has the first reaper forked for a run that probably needs this, so that the run waits for neither. Where
+    /// the launcher cannot be started the first run says why.
+    pub(crate) fn prepare(&self, need: Need) {
         match self.launcher(None) {
-            Ok(launcher) => self.ask_ahead(launcher),
+            Ok(launcher) => self.ask_ahead(launcher, need),
             Err(error) => tracing::debug!(%error, "the launcher could not be started early"),
         }
     }

@@ -44,9 +44,10 @@ impl Supervisor {
         Self { launchers: Arc::new(Launchers::new(reaper)), redactor }
     }
 
-    /// Starts the process that the first run would start, side by side with what the caller does before that run.
+    /// Starts the process that the first run would start, side by side with what the caller does before that run: probably a check with
+    /// a network of its own.
     pub fn prepare(&self) {
-        self.launchers.prepare();
+        self.launchers.prepare(Need::Network);
     }
 
     /// Ends that process side by side with what the caller does after its last run.
