@@ -6,7 +6,7 @@ use ralph_engine::{JournalEvent, Stop};
 use ralph_llm::{Answer, ToolCall};
 use ralph_model::{
     AbortReason, Access, Attempt, Delegation, DelegationResult, Expectation, Money, StopBy, ToolEvidence, TreeHash,
-    Trouble,
+    Trouble, TroubleKind,
 };
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +167,13 @@ pub enum CrewEvent {
 }
 
 impl CrewEvent {
+    /// A request that was given up before its answer was there: it is charged what was reserved for it.
+    pub fn cut_off(frame: FrameId, attempt: Attempt, cost: Money) -> Self {
+        let message = "stopped while the model was answering".to_owned();
+        let trouble = Trouble { kind: TroubleKind::Unreachable, until: None, message, advice: None };
+        Self::ModelFailed { frame, attempt, trouble, cost }
+    }
+
     /// A tool call that ended and cost nothing.
     pub const fn tool_finished(call: CallId, outcome: ToolOutcome) -> Self {
         Self::ToolFinished { call, outcome, cost: Money::ZERO, result: None }

@@ -8,11 +8,11 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use ralph_agents::{
     Agent, AgentServices, AgentTask, Capabilities, Error, EventSink, Kind, Observed, RunFuture, StopSignal,
 };
-use ralph_engine::Machine as _;
-use ralph_model::{Access, AgentEvent, AgentSpec, Cost, Ended, Fault, FaultKind, Millis, Money, Usage};
+use ralph_engine::{Machine as _, StopBy, StopWhen};
+use ralph_model::{Access, AgentEvent, AgentSpec, Cost, Ended, Fault, FaultKind, Millis, Usage};
 use ralph_process::{Log, Stop};
 use ralph_tools::{Call, Tools};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::agent_file::AgentFile;
 use crate::event::{
@@ -59,7 +59,9 @@ impl NativeAgent {
         let mut log = Log::create(&base.log, base.log_limit).map_err(failed)?;
         let mut written = 0_u64;
         let (tell, mut told) = mpsc::unbounded_channel();
-        let worker = self.worker(&tools, tell, stop.clone());
+        // Ends requests and tools, also where the time is up.
+        let (cut, cuts) = watch::channel(None);
+        let worker = self.worker(&tools, tell, cuts.clone());
         let config = self.config(&worker, task);
         let start = CrewEvent::CrewStarted { config: Box::new(config), request: Some(task.prompt.clone()) };
         let Ok((mut crew, effects)) = Crew::start((base.now)(), start) else {
@@ -70,7 +72,7 @@ impl NativeAgent {
         let mut seen = Seen::default();
         let deadline = tokio::time::sleep(task.timeout.as_std());
         tokio::pin!(deadline);
-        let mut ended = Ended::Exited { code: 0 };
+        let mut ended = None;
         loop {
             while let Some(effect) = queue.pop_front() {
                 if let CrewEffect::Tell(told) = effect {
@@ -79,7 +81,7 @@ impl NativeAgent {
                         written += u64::try_from(line.len()).unwrap_or(0);
                         log.append(&line).map_err(failed)?;
                     }
-                } else if let Some(performing) = perform(&worker, &crew, effect) {
+                } else if let Some(performing) = perform(&worker, &crew, effect, cuts.clone()) {
                     running.push(performing);
                 }
             }
@@ -95,14 +97,11 @@ impl NativeAgent {
                     continue;
                 }
                 why = stopped(&mut stop) => {
-                    ended = match why {
-                        Stop::BudgetSpent => Ended::BudgetSpent,
-                        _ => Ended::Stopped,
-                    };
+                    ended = Some(why.into());
                     break;
                 }
                 () = &mut deadline => {
-                    ended = Ended::TimedOut { after: task.timeout };
+                    ended = Some(Ended::TimedOut { after: task.timeout });
                     break;
                 }
             };
@@ -112,12 +111,18 @@ impl NativeAgent {
             let (input_tokens, output_tokens) = (usage.input_tokens, usage.output_tokens);
             events(AgentEvent::Usage { input_tokens, output_tokens, cost });
         }
-        let is_open = !running.is_empty();
-        // Tools end with the stop signal; what they do last is waited for, so that nothing of them is left.
-        while ended != (Ended::Exited { code: 0 }) && running.next().await.is_some() {}
+        if ended.is_some() {
+            let stop = ralph_engine::Stop { when: StopWhen::Now, by: StopBy::Request };
+            crew.step((base.now)(), CrewEvent::StopRequested { stop });
+            cut.send_replace(Some(Stop::Requested));
+            // What they do last is waited for, so that nothing of them is left, and what they cost is counted.
+            while let Some(event) = running.next().await {
+                crew.step((base.now)(), event);
+            }
+        }
         let output = log.finish(written).map_err(failed)?;
         let duration = Millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
-        Ok(self.observed(&crew, seen, ended, is_open, output, duration))
+        Ok(self.observed(&crew, seen, ended.unwrap_or(Ended::Exited { code: 0 }), output, duration))
     }
 
     fn worker(&self, tools: &Arc<Tools>, tell: mpsc::UnboundedSender<StreamEvent>, stop: StopSignal) -> Worker {
@@ -165,7 +170,6 @@ impl NativeAgent {
         crew: &Crew,
         seen: Seen,
         mut ended: Ended,
-        is_open: bool,
         output: ralph_process::Recorded,
         duration: Millis,
     ) -> Observed {
@@ -179,7 +183,8 @@ impl NativeAgent {
                 }
                 CrewAbort::Cost { .. } | CrewAbort::Day { .. } => ended = Ended::BudgetSpent,
                 CrewAbort::Escalated { reason } => escalation = Some(reason.clone()),
-                CrewAbort::Stopped { .. } => ended = Ended::Stopped,
+                // The run was ended from outside, and knows why.
+                CrewAbort::Stopped { .. } => {}
             },
             Some(CrewOutcome::Failed { cause: CrewError::Model { trouble: own } }) => {
                 (trouble, ended) = (Some(own.clone()), Ended::Exited { code: 1 });
@@ -192,8 +197,6 @@ impl NativeAgent {
         }
         let cost = match self.native.unmetered {
             true => Cost::Unmetered,
-            // A request that was cut short has a cost that is not known.
-            false if is_open => Cost::Unknown,
             false => Cost::Known { amount: crew.spent() },
         };
         Observed {
@@ -285,17 +288,28 @@ async fn stopped(stop: &mut StopSignal) -> Stop {
 type Performing = futures_util::future::BoxFuture<'static, CrewEvent>;
 
 /// Carries out an effect. What needs a journal, a person or a worktree is not there.
-fn perform(worker: &Worker, crew: &Crew, effect: CrewEffect) -> Option<Performing> {
+fn perform(worker: &Worker, crew: &Crew, effect: CrewEffect, mut cuts: StopSignal) -> Option<Performing> {
     let worker = worker.clone();
-    let unpriced = |most: Option<Money>| most.unwrap_or_default();
     Some(match effect {
         CrewEffect::Ask { frame, attempt, most } => {
             let ask = worker.asks(crew, frame)?;
-            Box::pin(async move { worker.ask(frame, attempt, ask, unpriced(most)).await })
+            let cost = worker.reservation(&ask, most);
+            Box::pin(async move {
+                tokio::select! {
+                    event = worker.ask(frame, attempt, ask, cost) => event,
+                    _ = stopped(&mut cuts) => CrewEvent::cut_off(frame, attempt, cost),
+                }
+            })
         }
         CrewEffect::Compact { frame, attempt, most } => {
             let ask = worker.asks_summary(crew, frame)?;
-            Box::pin(async move { worker.compact(frame, attempt, ask, unpriced(most)).await })
+            let cost = worker.reservation(&ask, most);
+            Box::pin(async move {
+                tokio::select! {
+                    event = worker.compact(frame, attempt, ask, cost) => event,
+                    _ = stopped(&mut cuts) => CrewEvent::cut_off(frame, attempt, cost),
+                }
+            })
         }
         CrewEffect::CallTool { call, tool, .. } => Box::pin(async move { worker.call(None, call, tool).await }),
         CrewEffect::OpenDelegation { frame, .. } => {

@@ -125,6 +125,12 @@ impl Worker {
         Some(price.request(Tokens { input, output: u64::from(ask.max_tokens), ..Tokens::default() }))
     }
 
+    /// What is reserved for a request that may cost `most`: of a model without a price everything could be spent by one.
+    pub fn reservation(&self, ask: &ModelAsk, most: Option<Money>) -> Money {
+        let most = most.unwrap_or_default();
+        self.estimate(ask).unwrap_or(most).min(most)
+    }
+
     pub fn asks(&self, crew: &Crew, frame: FrameId) -> Option<ModelAsk> {
         let (agent, conversation, delegation) = crew.frame(frame)?;
         let tools = crew.tools_of(agent).into_iter().filter_map(|name| {

@@ -18,6 +18,8 @@ pub enum Continuation {
     OtherAgent(LoopId),
     /// Its workspace is gone, so that only a new run helps.
     NewRun,
+    /// The same for the run of a task.
+    NewTask,
 }
 
 impl Continuation {
@@ -29,6 +31,7 @@ impl Continuation {
                 format!("to continue with another agent: ralph resume {} --agent NAME{flags}", id.short())
             }
             Self::NewRun => "to try again: ralph run".to_owned(),
+            Self::NewTask => format!("to try again: ralph task add{flags}"),
         }
     }
 
@@ -113,7 +116,7 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
             match next {
                 Continuation::Resume(_) | Continuation::OtherAgent(_) =>
                     next.with(" --max-cost USD, with a budget of its own"),
-                Continuation::NewRun => next.plain(),
+                Continuation::NewRun | Continuation::NewTask => next.plain(),
             }
         ),
         AbortCause::TokensUsed { used, limit, unreported: None } => {
@@ -171,7 +174,9 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
                     "lost the race: loop {winner} was verified first; to see what this one did: ralph diff {}",
                     id.short()
                 ),
-                Continuation::NewRun => format!("lost the race: loop {winner} was verified first"),
+                Continuation::NewRun | Continuation::NewTask => {
+                    format!("lost the race: loop {winner} was verified first")
+                }
             }
         }
         AbortCause::Cancelled { by: StopBy::Keyboard } => format!("stopped from the keyboard; {}", next.plain()),

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::future::BoxFuture;
 use ralph_crew::{
-    AskModel, Crew, CrewConfig, CrewEffect, CrewEvent, CrewOutcome, CrewResult, FrameId, ModelAsk, ModelName,
-    MovedCrew, Tell, ToolOutcome, Worker,
+    AskModel, Crew, CrewAbort, CrewConfig, CrewEffect, CrewEvent, CrewOutcome, CrewResult, FrameId, ModelAsk,
+    ModelName, MovedCrew, Tell, ToolOutcome, Worker,
 };
 use ralph_engine::{Machine as _, Stop, StopBy, StopWhen};
-use ralph_model::{Access, Attempt, ConfigError, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
+use ralph_model::{Access, Attempt, ConfigError, Money, RunId, RunKind, Sandboxing, TreeHash};
 use ralph_process::Stop as Cut;
 use ralph_store::{Append, BoardHandle, NewRun, Reserve, Settlement, StoreHandle};
 use ralph_tools::McpServer;
@@ -29,7 +29,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::journaled::{End, Journaled, encode, head_of, replay};
-use crate::notify::{About, Notifying};
+use crate::notify::{About, Ending, Notifying};
 use crate::open::{blocking, sandbox_in_words};
 use crate::requests::Requests;
 use crate::services::Services;
@@ -366,7 +366,10 @@ impl OpenedCrew {
                 self.notify("finished", &result.headline());
             }
         }
-        crate::notify::all_sent(self.notifying).await;
+        let is_stopped =
+            matches!(self.crew.run.outcome(), Some(CrewOutcome::Aborted { cause: CrewAbort::Stopped { .. } }));
+        let ending = Ending { is_stopped, stops: &mut self.stops };
+        crate::notify::all_sent(&self.services, self.notifying, ending).await;
         Ok(result)
     }
 
@@ -490,10 +493,7 @@ impl OpenedCrew {
         kind: Kind,
     ) -> Result<Option<CrewEvent>, Error> {
         let (worker, mut cuts) = (self.worker.clone(), self.cut.subscribe());
-        let most = most.unwrap_or_default();
-        // Of a model without a price everything could be spent by one request.
-        let want = worker.estimate(&ask).unwrap_or(most).min(most);
-        let reserved = match self.reserve(attempt, want).await? {
+        let reserved = match self.reserve(attempt, worker.reservation(&ask, most)).await? {
             Ok(reserved) => reserved,
             Err((spent, cap)) => return Ok(Some(CrewEvent::BudgetRefused { frame, attempt, spent, cap })),
         };
@@ -508,11 +508,7 @@ impl OpenedCrew {
             };
             let event = tokio::select! {
                 event = asking => event,
-                _ = cuts.wait_for(Option::is_some) => {
-                    let message = "stopped while the model was answering".to_owned();
-                    let trouble = Trouble { kind: TroubleKind::Unreachable, until: None, message, advice: None };
-                    CrewEvent::ModelFailed { frame, attempt, trouble, cost: reserved }
-                }
+                _ = cuts.wait_for(Option::is_some) => CrewEvent::cut_off(frame, attempt, reserved),
             };
             let amount = match &event {
                 CrewEvent::ModelAnswered { cost, .. }

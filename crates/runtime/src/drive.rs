@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use ralph_engine::{Effect, Event, JournalEvent as _, Stop, StopWhen};
+use ralph_engine::{Effect, Event, JournalEvent as _, Stop, StopBy, StopWhen};
 use ralph_model::{Attempt, ErrorCause, Iteration, Outcome};
 use ralph_process::Stop as Cut;
 use ralph_view::{Progress, RunResult};
@@ -13,7 +13,7 @@ use crate::attempts::Attempts;
 use crate::error::Error;
 use crate::journaled::End;
 use crate::live::Live;
-use crate::notify::{self, Notifying};
+use crate::notify::{self, Ending, Notifying};
 use crate::perform::{Answer, Context, Task};
 use crate::project;
 use crate::requests::Requests;
@@ -215,7 +215,11 @@ impl Driver {
         if let Err(error) = services.store.finish(self.live.lease, certificate.as_deref()).await {
             services.warn(format!("the end of the loop could not be recorded: {error}"));
         }
-        notify::finished(&self.context, &result, self.notifying).await;
+        // Nobody waits for a loop that lost a race.
+        let is_urgent = |stop: &Stop| stop.when == StopWhen::Now && !matches!(stop.by, StopBy::Race { .. });
+        let is_stopped = self.live.run.facts().stop.as_ref().is_some_and(is_urgent);
+        let ending = Ending { is_stopped, stops: &mut self.inbox.stops };
+        notify::finished(&self.context, &result, self.notifying, ending).await;
         Ok(result)
     }
 }

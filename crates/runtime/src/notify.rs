@@ -2,6 +2,7 @@
 //! harm to the run.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ralph_engine::Alert;
 use ralph_model::{Millis, RunId};
@@ -15,8 +16,11 @@ use tokio::task::JoinSet;
 use crate::home::LoopFolder;
 use crate::perform::Context;
 use crate::services::Services;
+use crate::stops::Stops;
 
 const TIMEOUT: Millis = Millis::secs(10);
+/// How long the last ones may take once somebody waits for the end of a stopped run.
+const STOPPED_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Notifications that are under way.
 pub(crate) type Notifying = JoinSet<()>;
@@ -46,19 +50,37 @@ pub(crate) fn alert(context: &Context, alert: Alert, notifying: &mut Notifying) 
 }
 
 /// Notifies of the end, and waits for everything that is under way because the program may end next.
-pub(crate) async fn finished(context: &Context, result: &RunResult, mut notifying: Notifying) {
+pub(crate) async fn finished(context: &Context, result: &RunResult, mut notifying: Notifying, ending: Ending<'_>) {
     match context.config.race {
         None => begin(&context.into(), "finished", &result.headline(), &mut notifying),
         // The race has a word of its own for all of its candidates.
         Some(_) => run_command(&context.into(), "finished", &result.headline(), &mut notifying),
     }
-    all_sent(notifying).await;
+    all_sent(&context.services, notifying, ending).await;
 }
 
-/// Waits for everything that is under way.
-pub(crate) async fn all_sent(mut notifying: Notifying) {
+/// What decides how long a run waits for its last notifications.
+pub(crate) struct Ending<'a> {
+    /// Somebody stopped the run and waits for its end.
+    pub(crate) is_stopped: bool,
+    pub(crate) stops: &'a mut Stops,
+}
+
+/// Waits for everything that is under way; after a stop only for a moment.
+pub(crate) async fn all_sent(services: &Services, mut notifying: Notifying, ending: Ending<'_>) {
     // One that panicked has notified no one, and harms no other.
-    while notifying.join_next().await.is_some() {}
+    let sent = async { while notifying.join_next().await.is_some() {} };
+    let given_up = async {
+        if !ending.is_stopped {
+            ending.stops.next().await;
+        }
+        tokio::time::sleep(STOPPED_TIMEOUT).await;
+    };
+    tokio::select! {
+        biased;
+        () = sent => {}
+        () = given_up => services.warn("stopped before all notifications were sent"),
+    }
 }
 
 fn run_command(about: &About<'_>, kind: &str, text: &str, notifying: &mut Notifying) {

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
-use ralph_engine::text::{self, Continuation};
+use ralph_engine::text::Continuation;
 use ralph_engine::{
     CandidateEnd, Machine as _, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, StopBy, StopWhen,
 };
-use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, RunId, RunKind, ValidLoopConfig};
+use ralph_model::{AbortReason, Isolation, LoopConfig, LoopId, Money, Outcome, Race, RunId, RunKind, ValidLoopConfig};
 use ralph_store::{NewRun, RunStatus, RunSummary, StoreHandle};
-use ralph_view::{CandidateView, CauseView, OutcomeView, RaceResult, RunResult, RunView};
+use ralph_view::{CandidateView, OutcomeView, RaceResult, RunResult, RunView};
 use ralph_workspace::Repository;
 use tokio::task::{self, JoinSet};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::error::Error;
 use crate::journaled::{End, Journaled, Listed, head_of, replay};
 use crate::known::read_loop;
-use crate::notify;
+use crate::notify::{self, Ending, Notifying};
 use crate::open::{Opened, Resume, begin_as, resume};
 use crate::requests::Requests;
 use crate::services::Services;
@@ -302,7 +302,10 @@ impl OpenedRace {
             best = of_nothing(best);
         }
         let result = RunResult { cost: spent, ..best };
-        notify::to_channels(services, self.race.lease.run, "finished", result.headline()).await;
+        let mut notifying = Notifying::new();
+        notifying.spawn(notify::to_channels(services.clone(), self.race.lease.run, "finished", result.headline()));
+        let is_stopped = result.reason == Some(AbortReason::Cancelled);
+        notify::all_sent(&services, notifying, Ending { is_stopped, stops: &mut self.stops }).await;
         Ok(RaceResult { result, race })
     }
 }
@@ -407,12 +410,8 @@ fn configs(config: &LoopConfig) -> Vec<LoopConfig> {
 
 /// The result of a candidate that is not kept, because it did nothing: it cannot go on.
 fn of_nothing(result: RunResult) -> RunResult {
-    let details = match &result.cause {
-        Some(CauseView::Abort(cause)) => text::aborted(cause, Continuation::NewRun),
-        Some(CauseView::Error(cause)) => text::failed(cause, Continuation::NewRun),
-        None => result.details.clone(),
-    };
-    let details = format!("{details}; it changed nothing, so its worktree was removed");
+    let result = result.continued_by(Continuation::NewRun);
+    let details = format!("{}; it changed nothing, so its worktree was removed", result.details);
     RunResult { details, best: None, branch: None, ..result }
 }
 

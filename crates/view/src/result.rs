@@ -1,5 +1,6 @@
 //! The result of a run or a race, as scripts and people see it. The JSON form is a contract.
 
+use ralph_engine::text::{self, Continuation};
 use ralph_model::{AbortReason, Best, Grade, LoopId, Millis, Money};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,6 +147,17 @@ impl RunResult {
 
     pub fn headline(&self) -> String {
         render::headline(self.status, self.reason, self.unverified.as_deref(), &self.details)
+    }
+
+    /// The same for a person who continues in another way.
+    #[must_use]
+    pub fn continued_by(self, next: Continuation) -> Self {
+        let details = match &self.cause {
+            Some(CauseView::Abort(cause)) => text::aborted(cause, next),
+            Some(CauseView::Error(cause)) => text::failed(cause, next),
+            None => self.details,
+        };
+        Self { details, ..self }
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ralph_api::{Completion, Error as ApiError};
 use ralph_crew::CrewResult;
+use ralph_engine::text::Continuation;
 use ralph_host::Claim;
 use ralph_model::{AbortReason, TaskStatus};
 use ralph_view::{RunResult, RunStatus};
@@ -84,6 +85,7 @@ impl Job<'_> {
 
     fn completion(&self, result: &RunResult, branch: Option<String>, unpushed: Option<String>) -> Completion {
         let is_complete = result.status == RunStatus::Completed;
+        let headline = result.clone().continued_by(Continuation::NewTask).headline();
         let status = match (is_complete, &unpushed, result.reason) {
             (true, None, _) => TaskStatus::Completed,
             (false, _, Some(AbortReason::Cancelled)) => TaskStatus::Cancelled,
@@ -92,14 +94,14 @@ impl Job<'_> {
         let failure_reason = match (status, unpushed) {
             (TaskStatus::Completed | TaskStatus::Cancelled, _) => None,
             (_, Some(why)) if is_complete => Some(format!("the work is done, but it is not on its branch: {why}")),
-            _ => Some(result.headline()),
+            _ => Some(headline.clone()),
         };
         let claim = self.claims.read(self.task().id).ok().flatten();
         let message = result.output.as_ref().or(result.last_output.as_ref());
         let summary = claim.as_ref().map(|claim| claim.summary.clone()).or_else(|| message.cloned());
         let mut output = serde_json::json!({
-            "summary": bounded(summary.as_deref().unwrap_or(&result.headline()), MAX_OUTPUT / 2),
-            "result": result.headline(),
+            "summary": bounded(summary.as_deref().unwrap_or(&headline), MAX_OUTPUT / 2),
+            "result": headline,
             "loopId": result.loop_id,
             "branch": branch,
         });

@@ -13,7 +13,7 @@ use ralph_host::{Checkpoints, Claims, ForAgents, Host, Opened, RunRequest};
 use ralph_model::{AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskId, TaskType};
 use ralph_runtime::{AgentSignals, Claimed, Home, Moved, Resume, Stops, Watcher, read_loop, stops};
 use ralph_store::{Epoch, StoreHandle, TaskLease};
-use ralph_view::{Delta, OutcomeView, RunResult, RunView, Update, What, delta_line};
+use ralph_view::{Delta, OutcomeView, RunResult, RunStatus, RunView, Update, What, delta_line};
 use tokio::sync::{mpsc, watch};
 
 use crate::error::Error;
@@ -258,7 +258,10 @@ impl<'a> Job<'a> {
                         let is_decided = matches!(delta, Delta::IterationDecided { .. });
                         let _ = steps.send(Step::Tree { iteration: iteration.iteration, before, tree, is_decided });
                     }
-                    if let Some(message) = delta_line(&state, delta) {
+                    // The end of the task tells a failure.
+                    let is_told =
+                        matches!(delta, Delta::Finished { outcome } if outcome.status != RunStatus::Completed);
+                    if let Some(message) = delta_line(&state, delta).filter(|_| !is_told) {
                         self.worker.tell(WorkerEvent::Progress { task, message: message.clone() });
                         let _ = steps.send(Step::Progress { counted: state.counted, cost: state.cost, message });
                     }

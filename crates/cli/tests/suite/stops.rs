@@ -343,6 +343,19 @@ fn while_programs_are_asked_for_their_versions() {
     let _ = rustix::process::kill_process(asked, Signal::KILL);
 }
 
+/// The result has its notification, or a warning that it has none.
+#[test]
+fn while_a_notification_is_sent() {
+    let scene = Scene::new();
+    let begun = scene.folder().join("begun");
+    scene.user.configure(&format!("notify.command = \"touch {}; sleep 600\"\n", begun.display()));
+    let words = scene.words(": > done", &["--criteria", "test -e done"]);
+    // It is ended after ten seconds in any case, with another warning.
+    let ended = scene.stopped("a notification", &words, &Until::Exists(begun), Duration::ZERO).ok();
+    assert_eq!(ended.json()["status"], "COMPLETED");
+    assert!(ended.stderr.contains("stopped before all notifications were sent"), "{}", ended.stderr);
+}
+
 #[test]
 fn while_a_loop_is_watched() {
     let scene = Scene::new();

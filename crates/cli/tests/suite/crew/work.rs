@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use ralph_testkit::model::{Reply, Usage};
+use ralph_testkit::model::{Fault, Reply, Script, Usage};
 use ralph_testkit::{Repo, Script as AgentScript, ScriptedModel, Step};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::{MODEL, calls, crew, says, script, with_model};
-use crate::aid::{SOON, finish, micros, settled, wait_for_file};
+use crate::aid::{SOON, TIMEOUT, finish, micros, settled, signal, wait_for_file};
 use crate::fake::{Fake, Run};
 use crate::harness::{Ended, User};
 
@@ -138,6 +139,27 @@ fn a_tool_that_hangs_is_ended_and_so_is_a_crew_that_is_stopped() {
     // It can continue: what ran may have done something, so it is not repeated by itself.
     let again = with_model(user.command(repo.path(), ["resume", "--json"]), &server).ok().json();
     assert_eq!(again["status"], "ANSWERED", "{again:#}");
+}
+
+#[test]
+fn a_native_agent_whose_model_does_not_answer_is_stopped_and_has_a_time_limit() {
+    for (flags, code) in [(&[][..], 19), (&["--iteration-timeout", "2s"][..], 10)] {
+        let (user, repo) = (User::new(), Repo::init());
+        let server = ScriptedModel::start(Script::new().reply(Reply::fault(Fault::Hang { after_bytes: None })));
+        let words = ["run", "go", "--agent", "native", "--model", MODEL, "--max", "1", "--max-cost", "2"];
+        let words = [&words[..], &["--criteria", "false", "--json"], flags].concat();
+        let mut command = user.command(repo.path(), words);
+        command.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "key-1");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        server.wait_until(TIMEOUT, |requests| !requests.is_empty());
+        if flags.is_empty() {
+            signal(&child, Signal::TERM);
+        }
+        let result = finish(child).with_code(code).json();
+        // As of an agent that is a program: what was under way, and not all that was left.
+        let cost = micros(&result["costUSD"]);
+        assert!(cost > 0 && cost < 500_000, "{result:#}");
+    }
 }
 
 #[test]
