@@ -160,7 +160,10 @@ fn numbered(candidate: Option<u32>, line: Option<Said>) -> Vec<Said> {
 
 fn race(config: &LoopConfig) -> String {
     let cap = config.race.as_ref().map_or(config.max_cost, |race| race.cap);
-    let limits = format!("{} each and {} together", up_to(config.max_iterations), dollars(cap));
+    let limits = match config.is_unmetered() {
+        true => format!("{} each, not metered", up_to(config.max_iterations)),
+        false => format!("{} each and {} together", up_to(config.max_iterations), dollars(cap)),
+    };
     format!("race: {} ({limits})", first_line(&config.objective))
 }
 

@@ -81,7 +81,10 @@ impl Scene {
         };
         rows.extend(candidates.drain(..).map(|one| Row::Candidate(one, widths)));
         let most = views().map(|view| view.run.max_cost).max().unwrap_or(Money::ZERO);
-        rows.push(Row::Cost { spent: views().map(View::spent).sum(), most });
+        rows.push(match views().any(|view| view.run.metered) {
+            true => Row::Cost { spent: views().map(View::spent).sum(), most },
+            false => Row::unmetered(),
+        });
         Panel { rows, recent: Vec::new() }
     }
 }
@@ -94,7 +97,7 @@ fn candidate(number: u32, view: &View, now: Timestamp) -> Candidate {
         iteration: format!("{}/{}", view.run.iteration, view.run.max_iterations),
         what: view.short_words(now),
         failing: failing.map(|failing| format!("{failing} failing")).unwrap_or_default(),
-        cost: dollars(view.spent()),
+        cost: if view.run.metered { dollars(view.spent()) } else { String::new() },
         style: match (view.is_over(), view.run.verified) {
             (true, true) => of_status(view.run.status, true),
             (true, false) => QUIET,

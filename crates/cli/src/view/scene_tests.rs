@@ -156,6 +156,14 @@ fn a_race_at_its_beginning_and_at_its_end() {
 }
 
 #[test]
+fn a_race_whose_money_is_not_counted_shows_none() {
+    let mut scene = scene(&racing());
+    scene.candidates.values_mut().for_each(|view| view.run.metered = false);
+    let shown = lines_of(&scene, 80, Timestamp(70_000)).join("\n");
+    assert!(shown.contains("cost       not metered") && !shown.contains('$'), "{shown}");
+}
+
+#[test]
 fn a_race_is_painted_in_place() {
     let terminal = Terminal::new(80);
     let mut painter = Painter::new(terminal.clone(), Colours::On);

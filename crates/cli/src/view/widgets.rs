@@ -39,6 +39,13 @@ pub(super) enum Row {
     Recent(Recent),
 }
 
+impl Row {
+    /// The money of agents that nobody counts.
+    pub(super) fn unmetered() -> Self {
+        Self::Field("cost", Line::raw("not metered"))
+    }
+}
+
 /// What one candidate of a race does.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
@@ -256,7 +263,7 @@ pub(super) fn loop_panel(view: &View, now: Timestamp) -> Panel {
     }
     rows.push(match view.run.metered {
         true => Row::Cost { spent: view.spent(), most: view.run.max_cost },
-        false => Row::Field("cost", Line::raw("not metered")),
+        false => Row::unmetered(),
     });
     if let Some((passed, text)) = &view.verdict {
         rows.push(Row::Field("verdict", Line::styled(text.clone(), if *passed { GOOD } else { BAD })));
