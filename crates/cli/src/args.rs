@@ -79,13 +79,13 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a loop: run an agent until the checks pass or a limit is reached
     Run(Box<RunArgs>),
-    /// Give a request to a crew of agents that delegate to each other and are judged by evidence
+    /// Give a request to a crew of agents, which delegate to each other and are judged by evidence
     Crew(CrewArgs),
     /// Decide whether a request is work for a loop, say so, and carry it out
     ///
-    /// It loops when a verification command is known or detected, the request is a specific feature, bug or refactoring, its risk is not
-    /// high (authentication, payments, migrations, production data) and the skill supports loops. Else the agent runs once. Without
-    /// limits of your own a loop gets 10 iterations and $5.00.
+    /// It runs a loop if there is a check, the request is a specific feature, bug or refactoring, its risk is not high (authentication,
+    /// payments, migrations, production data), and its skill supports loops. Otherwise the agent runs once. Without limits of your own
+    /// a loop gets 10 iterations and $5.00.
     Do(Box<DoArgs>),
     /// Continue a loop that was interrupted or reached a limit
     Resume(ResumeArgs),
@@ -105,16 +105,16 @@ pub(crate) enum Command {
     Attach(AttachArgs),
     /// Tell a loop something for its next prompt
     Tell(TellArgs),
-    /// Run a loop in your own Claude Code session, which `ralph hook` verifies whenever the agent stops
+    /// Run a loop in your own Claude Code session; `ralph hook` checks the work whenever the agent stops
     Session(SessionArgs),
     /// Answer a hook of Claude Code: reads the event on standard input
     #[command(after_help = "Example, as a hook for Stop, PreCompact, SessionStart and PreToolUse:
   ralph hook
 
-It never fails: whatever goes wrong is a message, with exit code 0. Where no
-loop lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
+It never fails: an error is a message in the session, with exit code 0. It does
+nothing if the session has no loop and RALPH_TASK_ID names no task.")]
     Hook,
-    /// Summarise finished loops: completion rate, cost, stalls
+    /// Summarise finished loops: completion rate, cost and stalls
     Report(ReportArgs),
     /// Check a loop's journal offline and show what its verdict depends on
     VerifyRun(VerifyRunArgs),
@@ -147,9 +147,9 @@ loop lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
     Token(TokenArgs),
     /// Serve Ralph's tools to an agent, over MCP on standard input and output
     ///
-    /// An agent starts this program itself. Loops work in the current folder with your configuration; what a repository's ralph.toml
-    /// needs approval for is refused until `ralph trust` approved it. The tools for tasks need a server: --server and --token, or
-    /// RALPH_SERVER and RALPH_TOKEN.
+    /// An agent starts this program itself. Loops work in the current folder with your configuration. A ralph.toml that you have not
+    /// approved is refused: approve it with `ralph trust`. The tools for tasks need a server: --server and --token, or RALPH_SERVER and
+    /// RALPH_TOKEN.
     #[command(after_help = "Examples:
   claude mcp add ralph -- ralph mcp
   codex mcp add ralph -- ralph mcp
@@ -158,9 +158,15 @@ loop lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
     Mcp(ConnectionArgs),
     /// Add Ralph to a coding agent: the command /ralph, hooks and the MCP server
     ///
-    /// Shows what would change in its settings and asks first. Comments and order stay. What cannot be changed safely is refused.
+    /// Shows what would change in its settings and asks first. Comments and order stay. Settings that cannot be changed safely are refused.
+    #[command(after_help = "Examples:
+  ralph install claude
+  ralph install opencode --scope project --dry-run")]
     Install(InstallArgs),
     /// Remove from a coding agent exactly what `ralph install` added
+    #[command(after_help = "Examples:
+  ralph uninstall claude --yes
+  ralph uninstall codex --dry-run")]
     Uninstall(InstallArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),

@@ -26,7 +26,10 @@ fn every_command_and_flag_has_help_and_every_command_an_example() {
         assert!(command.get_about().is_some(), "{} has no help", command.get_name());
         let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         assert!(examples.starts_with("Example"), "{} has no example", command.get_name());
-        assert!(examples.contains("ralph "), "the example of {} runs nothing", command.get_name());
+        // The first is also the one that an error shows.
+        let first = examples.lines().find(|line| line.starts_with("  ")).unwrap_or_default();
+        let typed = command.get_bin_name().unwrap_or_default();
+        assert!(first.contains(typed), "the first example of `{typed}` is another command's: {first}");
         for argument in command.get_arguments() {
             assert!(argument.get_help().is_some(), "{} {} has no help", command.get_name(), argument.get_id());
         }
@@ -151,6 +154,23 @@ fn mistakes_are_usage_errors_with_exit_code_2() {
     ];
     for args in table {
         assert_eq!(run(args).map(|_| ()).unwrap_err().exit_code(), 2, "{args:?}");
+    }
+}
+
+#[test]
+fn a_number_out_of_range_is_told_what_is_allowed() {
+    for (line, wanted) in [
+        ("ralph list --limit 0", "expected 1 or more"),
+        ("ralph logs --check 0", "expected 1 or more"),
+        ("ralph logs 9a8057b3 x", "expected a whole number"),
+        ("ralph diff 9a8057b3 x", "expected a whole number"),
+        ("ralph show --prompt x", "expected a whole number"),
+        ("ralph worker --concurrency 99", "expected 1 to 64"),
+        ("ralph worker --lease 1", "expected 5 to 600"),
+        ("ralph crew --max-cost 1 --max-rounds 0", "expected 1 to 200"),
+    ] {
+        let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
+        assert!(error.to_string().contains(wanted), "`{line}`: {error}");
     }
 }
 

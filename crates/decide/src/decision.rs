@@ -109,7 +109,7 @@ fn work(task_type: TaskType, scope: Scope) -> (bool, String) {
             false,
             format!("a {name}, but the request is vague: name files, functions or the behaviour that is expected"),
         ),
-        (false, _) => (false, format!("a {name}: only features, bugs and refactorings are repeated until they verify")),
+        (false, _) => (false, format!("a {name}: loops are for features, bugs and refactorings")),
     }
 }
 

@@ -95,8 +95,8 @@ pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
         let name = &agent.name;
         warn(if agent.kind == AgentSpec::COMMAND {
             format!(
-                "{name}: --max-cost is checked when it writes {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE; a run that does not is charged \
-                 the whole remaining budget"
+                "the cost of {name} is known when it writes {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE, and --max-cost is checked then; a \
+                 run that writes none is charged the whole remaining budget"
             )
         } else {
             format!("{name} reports its cost only after a run: --max-cost is checked between runs")
@@ -287,7 +287,10 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
     let first = command.split_whitespace().next().unwrap_or_default();
     let is_path = first.contains('/') && first.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c));
     let missing = first_word_missing(command, path, workspace).map(|missing| missing.to_string()).or_else(|| {
-        (is_path && !workspace.join(first).exists()).then(|| format!("`{first}` is not in {}", workspace.display()))
+        (is_path && !workspace.join(first).exists()).then(|| match first.starts_with('/') {
+            true => format!("`{first}` does not exist"),
+            false => format!("`{first}` does not exist in {}", workspace.display()),
+        })
     });
     let Some(problem) = missing else { return Ok(()) };
     let allowed = match is_seen(agent) {

@@ -57,7 +57,7 @@ pub enum Error {
     SessionOver { loop_id: LoopId },
     #[error("loop {} ended with {reason}: {hint}", loop_id.short())]
     LimitStands { loop_id: LoopId, reason: AbortReason, hint: String },
-    #[error("the set-up command `{command}` {ended}; its output is in {log}")]
+    #[error("the set-up command `{command}` failed: {ended}; its output is in {log}")]
     SetUp { command: String, ended: String, log: PathBuf },
     /// A delegation of a crew ended, and nobody else can have its files: its end is not recorded.
     #[error("the files of a delegation could not be sent, so that its end is not recorded")]

@@ -27,10 +27,8 @@ pub enum Error {
     NotAnId(String),
     #[error("`{0}` cannot name a snapshot: use letters, digits, `-`, `_`, `.` and `/` between them")]
     Label(String),
-    #[error("the prohibited path `{glob}` is not a valid pattern: {why}")]
+    #[error("`{glob}` is not a valid pattern: {why}")]
     Glob { glob: String, why: String },
-    #[error("the protected path `{glob}` is not a valid pattern: {why}")]
-    PinGlob { glob: String, why: String },
     #[error("{} has no usable record of the watched files at the loop's start: {why}", path.display())]
     Baseline { path: PathBuf, why: String },
     #[error(

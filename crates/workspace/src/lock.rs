@@ -54,7 +54,7 @@ struct Record {
 pub enum LockError {
     #[error(
         "loop {} is already running in {} (process {}); wait for it, or stop it with `ralph stop {}`",
-        holder.loop_id, holder.workspace, holder.pid, holder.loop_id.short()
+        holder.loop_id.short(), holder.workspace, holder.pid, holder.loop_id.short()
     )]
     Held { holder: Holder },
     #[error("an earlier loop in this workspace has ended, but processes of its agent are still running{}; end them, then try again", named(holder.as_ref()))]

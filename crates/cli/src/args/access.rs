@@ -11,7 +11,7 @@ use super::run::{one_of, only_in_long_help};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Sandbox", mut_args = only_in_long_help)]
 pub(crate) struct AccessArgs {
-    /// Hide this path from agent and checks, besides keys, cloud logins and browser profiles; repeatable
+    /// Hide this path from agent and checks, in addition to keys, cloud logins and browser profiles; repeatable
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) hide: Vec<String>,
 

@@ -18,11 +18,11 @@ pub(crate) struct DoArgs {
     #[arg(long, help_heading = "Decision")]
     pub(crate) dry_run: bool,
 
-    /// Loop in any case
+    /// Run a loop whatever the decision is
     #[arg(long, conflicts_with = "no_ralph", help_heading = "Decision")]
     pub(crate) persist: bool,
 
-    /// Run the agent once in any case
+    /// Run the agent once whatever the decision is
     #[arg(long, help_heading = "Decision")]
     pub(crate) no_ralph: bool,
 }

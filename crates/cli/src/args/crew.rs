@@ -7,7 +7,7 @@ use ralph_crew::Approve;
 use ralph_model::Money;
 
 use super::AccessArgs;
-use super::run::{Word, word_of};
+use super::run::{Word, within, word_of};
 
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
@@ -17,9 +17,9 @@ use super::run::{Word, word_of};
 
 Models: anthropic:MODEL (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL), openai:MODEL
 and openai-chat:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), or the NAME of a
-[models.NAME] in your configuration. Exit codes as those of a loop; 18 where a
-question or an approval is pending and no terminal can ask it: resume the crew
-later.")]
+[models.NAME] in your configuration. The exit codes are those of a loop; 18
+means that a question or an approval is open and no terminal could show it:
+resume the crew in one.")]
 pub(crate) struct CrewArgs {
     /// What the crew should do; without it a conversation opens
     #[arg(value_name = "REQUEST")]
@@ -29,19 +29,19 @@ pub(crate) struct CrewArgs {
     #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true)]
     pub(crate) max_cost: Money,
 
-    /// The model [default: by the key that is set]
+    /// The model [default: one of the provider whose key is set]
     #[arg(long, value_name = "PROVIDER:MODEL")]
     pub(crate) model: Option<String>,
 
-    /// The model for agents that need no strong one
+    /// A cheaper model, for agents that do simple work
     #[arg(long, value_name = "PROVIDER:MODEL")]
     pub(crate) fast_model: Option<String>,
 
-    /// How often the coordinator is asked at most [default: 20, or 8 for a short question]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// Maximum number of times that the coordinator is asked [default: 20, or 8 for a short question]
+    #[arg(long, value_name = "N", value_parser = within(1..=200))]
     pub(crate) max_rounds: Option<u32>,
 
-    /// The folder to work in [default: the current one]
+    /// The folder to work in [default: the current folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
 
@@ -49,12 +49,12 @@ pub(crate) struct CrewArgs {
     #[arg(long, default_value = "ask", value_parser = word_of(APPROVE))]
     pub(crate) approve: Approve,
 
-    #[command(flatten)]
-    pub(crate) access: AccessArgs,
-
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
 }
 
 const APPROVE: &[Word<Approve>] = &[

@@ -9,7 +9,7 @@ use ralph_model::{Millis, Money};
 use ralph_view::RunStatus;
 
 use super::ScreenArgs;
-use super::run::{Word, count, tokens, word_of};
+use super::run::{Word, count, tokens, within, word_of};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -50,7 +50,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) cost_after_run: bool,
 
-    /// Continue with another agent; repeat for several, which take turns as at the start
+    /// Continue with another agent; repeatable: several take turns as at the start
     #[arg(long, value_name = "NAME[:MODEL]", conflicts_with = "agent_command")]
     pub(crate) agent: Vec<String>,
 
@@ -62,7 +62,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Answer an agent that is blocked, or tell it something else: its next prompts hold the text
+    /// Answer an agent that is blocked, or tell it something else: its next prompts contain the text
     #[arg(long, visible_alias = "tell", value_name = "TEXT")]
     pub(crate) answer: Option<String>,
 
@@ -103,14 +103,14 @@ pub(crate) struct ListArgs {
     pub(crate) status: Option<RunStatus>,
 
     /// Maximum number of loops
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = within(1..=u32::MAX))]
     pub(crate) limit: u32,
 
     /// Print a JSON array
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print only short ids with a tab and what they are about: for shell completions
+    /// Print only short ids and what they are about, with a tab between: for shell completions
     #[arg(long, hide = true)]
     pub(crate) ids: bool,
 }
@@ -135,7 +135,7 @@ pub(crate) struct ShowArgs {
     pub(crate) loop_name: Option<String>,
 
     /// Print only the prompt of this iteration
-    #[arg(long, value_name = "N", conflicts_with = "json")]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "json")]
     pub(crate) prompt: Option<u32>,
 
     /// List the requests of its agents to their model services that passed Ralph's gateway
@@ -159,11 +159,11 @@ pub(crate) struct LogsArgs {
     pub(crate) loop_name: Option<String>,
 
     /// The iteration; 0 is the baseline [default: the newest]
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = count)]
     pub(crate) iteration: Option<u32>,
 
     /// Print the output of this check, counted from 1, instead of the agent's
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "K", value_parser = within(1..=u32::MAX))]
     pub(crate) check: Option<u32>,
 
     /// Print every output of the loop in order, and follow it while it runs
@@ -185,7 +185,7 @@ pub(crate) struct DiffArgs {
     pub(crate) loop_name: Option<String>,
 
     /// Print only the changes of this iteration
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = count)]
     pub(crate) iteration: Option<u32>,
 }
 
@@ -286,7 +286,7 @@ pub(crate) struct TellArgs {
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: Option<String>,
 
-    /// What the agent should know; its next prompts hold it
+    /// What the agent should know; its next prompts contain it
     #[arg(value_name = "TEXT", required = true)]
     pub(crate) text: String,
 
@@ -304,7 +304,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) date: Option<Date>,
 
-    /// First UTC day of the report [default: 30 days with the last one; that day alone with --date]
+    /// First UTC day of the report [default: 29 days before the last one; with --date that day itself]
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) since: Option<Date>,
 

@@ -8,10 +8,6 @@ use ralph_install::{Client, Scope};
 use super::run::{Word, word_of};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  ralph install claude
-  ralph install opencode --scope project --dry-run
-  ralph uninstall claude --yes")]
 pub(crate) struct InstallArgs {
     /// The program
     #[arg(value_name = "CLIENT", value_parser = word_of(CLIENTS))]

@@ -2,6 +2,7 @@
 //! has a default in clap.
 
 use std::num::{IntErrorKind, ParseIntError};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -310,6 +311,15 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
         IntErrorKind::PosOverflow => format!("too many: the maximum is {}", u32::MAX),
         _ => "expected a whole number, such as 3".to_owned(),
     })
+}
+
+/// Parses a count within limits.
+pub(super) fn within(limits: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32, String> + Clone {
+    move |text| match (count(text)?, limits.end()) {
+        (number, _) if limits.contains(&number) => Ok(number),
+        (_, &u32::MAX) => Err(format!("expected {} or more", limits.start())),
+        (_, end) => Err(format!("expected {} to {end}", limits.start())),
+    }
 }
 
 /// Parses a number of tokens: `2000000`, `500k` or `2M`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use ralph_model::{HostRule, Money, TaskStatus, TaskType};
 
-use super::run::{Word, count, word_of};
+use super::run::{Word, count, within, word_of};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -40,11 +40,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Accept this name in the Host header, besides localhost and the address; repeat for several
+    /// Accept this name in the Host header, in addition to localhost and the address; repeatable
     #[arg(long, value_name = "HOST[:PORT]", value_parser = host)]
     pub(crate) allow_host: Vec<String>,
 
-    /// Accept requests from web pages of this origin, besides the server's own; repeat for several
+    /// Accept requests from web pages of this origin, in addition to the server's own; repeatable
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
 }
@@ -138,7 +138,7 @@ pub(crate) struct WorkerArgs {
     pub(crate) name: Option<String>,
 
     /// How many tasks to work on at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = within(1..=64))]
     pub(crate) concurrency: u32,
 
     /// Work on tasks without a repository too, in clones of the repository of this folder
@@ -149,11 +149,11 @@ pub(crate) struct WorkerArgs {
     #[arg(long, value_name = "NAME[:MODEL]", conflicts_with = "agent_command")]
     pub(crate) agent: Vec<String>,
 
-    /// A command that works as the agent: reads the prompt on standard input
+    /// Command to run as the agent; it reads the prompt from standard input
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub(crate) agent_command: Option<String>,
 
-    /// The agent costs nothing that has to be counted
+    /// Do not count the cost of the agent
     #[arg(long)]
     pub(crate) unmetered: bool,
 
@@ -165,12 +165,12 @@ pub(crate) struct WorkerArgs {
     #[arg(long)]
     pub(crate) drain: bool,
 
-    /// Push work that holds what looks like keys or passwords; usually it stays on this machine and the task fails
+    /// Push work that seems to contain keys or passwords; without this, the task fails and the work stays on this machine
     #[arg(long)]
     pub(crate) allow_secrets: bool,
 
-    /// How long the server waits for a worker that died before others may have its tasks, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..=600))]
+    /// After how many seconds without a sign of this worker others may take over its tasks
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = within(5..=600))]
     pub(crate) lease: u32,
 
     /// Print JSON, one object for each line
@@ -245,7 +245,7 @@ pub(crate) struct TaskAddArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) promise: Option<String>,
 
-    /// The command that decides whether it is done
+    /// Command that passes only when the work is done
     #[arg(long, value_name = "COMMAND")]
     pub(crate) criteria: Option<String>,
 
@@ -269,7 +269,7 @@ pub(crate) struct TaskAddArgs {
     #[arg(long = "type", value_name = "TYPE", default_value = "ralph", value_parser = word_of(TYPES))]
     pub(crate) task_type: TaskType,
 
-    /// A task that has to be completed first, by its id or its end; repeat for several
+    /// A task that has to be completed first, by its id or its end; repeatable
     #[arg(long, value_name = "TASK")]
     pub(crate) after: Vec<String>,
 
@@ -277,7 +277,7 @@ pub(crate) struct TaskAddArgs {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) priority: i32,
 
-    /// A word to find it by; repeat for several
+    /// A tag of the task; repeatable
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Vec<String>,
 
@@ -290,12 +290,12 @@ pub(crate) struct TaskAddArgs {
 #[command(after_help = "Example:
   ralph task list --status in_progress --limit 5 --json")]
 pub(crate) struct TaskListArgs {
-    /// List only tasks with this status; repeat for several
+    /// List only tasks with this status; repeatable
     #[arg(long, value_name = "STATUS", value_parser = status)]
     pub(crate) status: Vec<TaskStatus>,
 
     /// Maximum number of tasks
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = within(1..=u32::MAX))]
     pub(crate) limit: u32,
 
     /// Print a JSON array

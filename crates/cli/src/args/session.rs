@@ -25,11 +25,15 @@ pub(crate) struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionAction {
-    /// Begin a loop in this folder: the agent of your session works, and its stops are verified
+    /// Start a loop in this folder: the agent of your session works, and Ralph checks the work whenever it stops
     Start(Box<SessionStartArgs>),
-    /// Show the loop that lives in a session in this folder
+    /// Show the loop of a session in this folder
+    #[command(after_help = "Example:
+  ralph session status --json")]
     Status(SessionFolderArgs),
-    /// End the loop that lives in a session in this folder
+    /// End the loop of a session in this folder
+    #[command(after_help = "Example:
+  ralph session cancel")]
     Cancel(SessionFolderArgs),
 }
 
@@ -48,7 +52,7 @@ pub(crate) struct SessionStartArgs {
     #[arg(long = "max", value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) max_iterations: Option<u32>,
 
-    /// Maximum cost in US dollars, as far as the session's transcript tells it [default: no limit]
+    /// Maximum cost in US dollars, as far as the session's transcript shows it [default: no limit]
     #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<Money>,
 
@@ -69,7 +73,7 @@ pub(crate) struct SessionStartArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Begin no loop in this session: print how its agent calls the tool ralph_loop, whose agents have fresh contexts
+    /// Start no loop in this session: print how its agent calls the tool ralph_loop, whose agents begin with a fresh context
     #[arg(long)]
     pub(crate) fresh: bool,
 
@@ -93,7 +97,7 @@ pub(crate) struct SessionStartArgs {
     #[arg(long = "prohibit", value_name = "GLOB")]
     pub(crate) prohibit: Vec<String>,
 
-    /// Path that the checks depend on, besides those that are detected; repeatable
+    /// Path that the checks depend on, in addition to the detected ones; repeatable
     #[arg(long = "protect", value_name = "GLOB")]
     pub(crate) protect: Vec<String>,
 
@@ -103,8 +107,6 @@ pub(crate) struct SessionStartArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  ralph session status --json")]
 pub(crate) struct SessionFolderArgs {
     /// The folder of the loop [default: the current folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

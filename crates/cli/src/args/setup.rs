@@ -91,7 +91,7 @@ pub(crate) struct ConfigArgs {
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
 
-    /// List keys that are not set and have no default, too
+    /// Also list keys that are not set and have no default
     #[arg(long)]
     pub(crate) all: bool,
 
@@ -113,7 +113,7 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "DURATION", default_value = "30d")]
     pub(crate) older_than: Millis,
 
-    /// Remove them; without it only what would be removed is shown
+    /// Remove them; without this, only show what would be removed
     #[arg(long)]
     pub(crate) yes: bool,
 

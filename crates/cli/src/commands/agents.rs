@@ -145,7 +145,7 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
             ]),
         );
         let details = [
-            ("called as", is_here.then(|| seen.call.clone())),
+            ("called as", (is_here && spec.kind != AgentSpec::NATIVE).then(|| seen.call.clone())),
             ("to use it", seen.advice()),
             ("model", note(spec, prices)),
         ];
@@ -159,9 +159,9 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
     }
     page.line("");
     page.line(match default {
-        Some(name) => format!("* is taken when no agent is named: {name}"),
+        Some(name) => format!("* {name} is used when no agent is named."),
         None if seen.iter().any(|seen| seen.readiness == Readiness::Usable) => {
-            "None of the programs that are found by themselves is installed: name one with --agent.".to_owned()
+            "No agent is the default: name one with --agent.".to_owned()
         }
         None => "None of them is installed; any other program works with --agent-command.".to_owned(),
     });

@@ -116,7 +116,9 @@ fn tell(result: &CrewResult, as_json: bool, terminal: &Terminal, screen: &mut Sc
         return Ok(result.exit_code);
     }
     if let Some(answer) = result.answer.as_ref().filter(|_| !terminal.has_shown()) {
-        screen.result(answer)?;
+        let mut page = Page::default();
+        page.text(0, answer, PLAIN);
+        screen.page(page)?;
     }
     result.doubts.iter().try_for_each(|doubt| screen.say(&format!("doubt: {doubt}")))?;
     result.pending.iter().try_for_each(|text| screen.say(&format!("waits for your answer: {text}")))?;

@@ -116,7 +116,7 @@ async fn whoever_could_do_the_work_is_told_and_nobody_is_a_warning() {
     let mut scene = Scene::new();
     let (level, text) = scene.level("agents").await;
     assert_eq!(level, Level::Ok);
-    for part in ["usable: claude", "missing: codex, opencode, gemini", "claude is taken when none is named"] {
+    for part in ["usable: claude", "missing: codex, opencode, gemini", "claude is the default"] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     (scene.claude, scene.codex) = (Readiness::Missing, Readiness::NoLogin);

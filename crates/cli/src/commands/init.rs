@@ -40,13 +40,7 @@ pub(crate) async fn init(
         screen.result(&format!("{:#}", schema(Owner::Repository)))?;
         return Ok(exit_code::COMPLETED);
     }
-    let workspace = match existing_folder(&current.join(args.directory.as_deref().unwrap_or(Path::new("")))) {
-        Ok(workspace) => workspace,
-        Err(error) => {
-            screen.say(&error.to_string())?;
-            return Ok(error.exit_code());
-        }
-    };
+    let workspace = existing_folder(&current.join(args.directory.as_deref().unwrap_or(Path::new(""))))?;
     let detection = detect(&workspace);
     let text = file(&detection);
     if args.print {
@@ -59,7 +53,7 @@ pub(crate) async fn init(
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             screen.say(&format!(
-                "{} exists already\n  --force replaces it, --print shows what would be written",
+                "error: {} exists already\n  --force replaces it, --print shows what would be written",
                 path.display()
             ))?;
             return Ok(exit_code::USAGE);
@@ -217,7 +211,7 @@ fn report(path: &Path, detection: &Detection, listings: &[TestListing], next: &s
     let mut page = Page::default();
     page.line(match detection.suggestions.first() {
         Some(best) => Line::raw(format!("Found {}: `{}` ({})", best.stack.name(), best.command, best.why)),
-        None => Line::styled("Found no way to verify this project: name one as verification_command", WARN),
+        None => Line::styled("Found no command that checks this project: name one as verification_command", WARN),
     });
     for listing in listings.iter().filter(|listing| !listing.tests.is_empty()) {
         page.line(format!("Protected from the agent: {}", said(listing)));

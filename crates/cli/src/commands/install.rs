@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_config::trust::{Answer, shell_word};
 use ralph_host::{Host, find_program};
-use ralph_install::{Change, Installer, Places, Scope, diff};
+use ralph_install::{Change, Client, Installer, Places, Scope, diff};
 use ralph_model::exit_code;
 use ratatui_core::text::Line;
 use serde_json::{Value, json};
@@ -79,6 +79,10 @@ pub(crate) fn run(
             (0, _, Direction::Install) => ("already installed", PLAIN),
             (0, _, Direction::Uninstall) => ("nothing to remove", PLAIN),
             (_, false, _) => ("nothing was changed", WARN),
+            // Codex reads prompts from its user's folder alone.
+            (_, true, Direction::Install) if client == Client::Codex && scope == Scope::Project => {
+                ("installed: restart the program, then ask it to use the tool ralph_loop", GOOD)
+            }
             (_, true, Direction::Install) => ("installed: restart the program, then type /ralph", GOOD),
             (_, true, Direction::Uninstall) => ("removed", GOOD),
         };

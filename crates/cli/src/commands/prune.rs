@@ -37,7 +37,8 @@ const KINDS: [(&str, &str); 8] = [
 /// Shows what is kept, and removes what is old where that is asked for.
 pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if args.older_than < LEAST_AGE {
-        let problem = format!("{} is too short: the runs of the last 24 hours hold the day's budget", args.older_than);
+        let problem =
+            format!("{} is too short: the daily budget counts the runs of the last 24 hours", args.older_than);
         return Err(ConfigError::new("older_than", problem, "1d or more").into());
     }
     let home = around.home();

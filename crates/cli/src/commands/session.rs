@@ -182,7 +182,7 @@ fn instructions(run: &RunView, session: Option<&str>) -> String {
 async fn status(given: Option<&Path>, json: bool, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let folder = ralph_host::workspace(given, &around.current)?;
     let Some((record, store)) = find(&folder, around).await? else {
-        let text = format!("no loop lives in a session in {}", folder.display());
+        let text = format!("no session has a loop in {}", folder.display());
         screen.answer(json, &json!({ "active": false, "workspace": folder }), &text)?;
         return Ok(0);
     };
@@ -218,7 +218,7 @@ async fn status(given: Option<&Path>, json: bool, around: &Host, screen: &mut Sc
 async fn cancel(given: Option<&Path>, json: bool, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let folder = ralph_host::workspace(given, &around.current)?;
     let Some((record, store)) = find(&folder, around).await? else {
-        bail!("no loop lives in a session in {}", folder.display());
+        bail!("no session has a loop in {}", folder.display());
     };
     if is_at_work(&record, around) {
         store.request_stop(record.loop_id, StopMode::Now, now()).await?;

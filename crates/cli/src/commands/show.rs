@@ -160,14 +160,13 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
     }
     config.verification_commands.iter().for_each(|command| page.field("check", command, PLAIN));
     if let Some(outcome) = &run.outcome {
-        let reason = outcome.reason.map(|reason| format!(" {reason}")).unwrap_or_default();
-        page.field("outcome", &format!("{}{reason}", outcome.status.name()), style);
+        // The heading has the status; here is the reason.
+        if outcome.verified != Some(true) {
+            page.field("outcome", &with_local_times(&outcome.details), style);
+        }
         if let Some(grade) = state.grade {
             page.field("grade", &grade.to_string(), PLAIN);
             state.grade_reasons.iter().for_each(|reason| page.field("", reason, PLAIN));
-        }
-        if outcome.status != RunStatus::Completed {
-            page.field("", &with_local_times(&outcome.details), PLAIN);
         }
     }
     for HintView { iteration, text: hint, .. } in &run.hints {

@@ -3,17 +3,19 @@
 use anyhow::bail;
 use ralph_api::{Client, Error};
 use ralph_host::Host;
-use ralph_model::{NewTask, Task, TaskId, exit_code};
+use ralph_model::{NewTask, Task, TaskId, TaskStatus, exit_code};
 use ralph_store::TaskEvent;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::show::heading;
 use super::token::read_first;
 use crate::args::{ConnectionArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs};
 use crate::clock::local;
 use crate::input::now;
-use crate::page::{Fit, Table, age, cell, cost};
+use crate::page::{Fit, Page, Table, age, cell, cost};
 use crate::screen::Screen;
+use crate::style::{BAD, GOOD, PLAIN};
 
 /// Where a server listens if nothing else is said.
 const LOCAL: &str = "http://127.0.0.1:3013";
@@ -77,7 +79,9 @@ async fn find(client: &Client, name: &str) -> anyhow::Result<TaskId> {
     }
     let wanted = name.to_ascii_lowercase();
     if wanted.len() < 4 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
-        bail!("`{name}` is not a task: give its id, or at least four characters from its end");
+        bail!(
+            "`{name}` is not the id of a task: give at least four characters from its end (`ralph task list` shows them)"
+        );
     }
     let recent = client.tasks(&[], None, RECENT).await?.tasks;
     let found: Vec<TaskId> = recent.iter().map(|task| task.id).filter(|id| id.to_string().ends_with(&wanted)).collect();
@@ -145,6 +149,7 @@ fn name_flag(error: Error) -> Error {
         Some("dependsOn") => "--after",
         Some("tags") => "--tag",
         Some("baseRef") => "--base-ref",
+        Some("priority") => "--priority",
         _ => return Error::Refused(problem),
     };
     let field = problem.field.as_deref().unwrap_or_default();
@@ -206,41 +211,61 @@ fn show(task: &Task, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<(
     if as_json {
         return Ok(screen.json(task)?);
     }
+    Ok(screen.page(as_text(task))?)
+}
+
+fn as_text(task: &Task) -> Page {
+    let style = match task.status {
+        TaskStatus::Completed if task.verified => GOOD,
+        TaskStatus::Failed => BAD,
+        _ => PLAIN,
+    };
     let verified = if task.verified { ", verified" } else { "" };
-    let mut lines = vec![
-        ("id", task.id.to_string()),
-        ("created", local(task.created_at)),
-        ("iterations", format!("{} of {}", task.ralph_iterations, task.ralph_max_iterations)),
-        ("cost", format!("{} of {}", task.cost_usd, task.max_cost_usd)),
-    ];
-    let optional = [
+    let mut page = Page::default();
+    page.line(heading("task", &short(task.id), format!("{}{verified}", task.status), style));
+    let tags = Some(task.tags.join(", ")).filter(|tags| !tags.is_empty());
+    let fields = [
+        ("id", Some(task.id.to_string())),
+        ("created", Some(local(task.created_at))),
+        ("finished", task.finished_at.map(local)),
         ("agent", task.agent_id.clone()),
         ("run", task.run_id.map(|run| run.short())),
+        ("iterations", Some(format!("{} of {}", task.ralph_iterations, task.ralph_max_iterations))),
+        ("cost", Some(format!("{} of {}", task.cost_usd, task.max_cost_usd))),
         ("repository", task.repo.clone()),
         ("base", task.base_ref.clone()),
         ("promise", task.ralph_promise.clone()),
         ("check", task.verification_command.clone()),
-        ("tags", Some(task.tags.join(", ")).filter(|tags| !tags.is_empty())),
-        ("finished", task.finished_at.map(local)),
+        ("tags", tags),
         ("reason", task.failure_reason.clone()),
     ];
-    lines.extend(optional.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))));
-    let mut lines: Vec<String> = lines.iter().map(|(name, value)| format!("  {name:10} {value}")).collect();
-    lines.extend(task.output.as_deref().into_iter().flat_map(output_lines));
-    let text = format!("task {}  {}{verified}\n{}\n\n{}", short(task.id), task.status, lines.join("\n"), task.task);
-    Ok(screen.result(&text)?)
+    for (name, value) in fields {
+        value.iter().for_each(|value| page.field(name, value, PLAIN));
+    }
+    for (name, value) in outputs(task) {
+        page.field(&name, value.trim(), PLAIN);
+    }
+    page.line("");
+    page.text(2, &task.task, PLAIN);
+    page
 }
 
-/// What came of a task. A worker reports an object, whose members are easier to read as lines.
-fn output_lines(output: &str) -> Vec<String> {
-    let line = |name: &str, value: &str| format!("  {name:10} {}", value.trim().replace('\n', "\n             "));
-    let Ok(serde_json::Value::Object(members)) = serde_json::from_str(output) else {
-        return vec![line("output", output)];
+/// What came of a task. A worker reports an object, and each of its members is a field, unless another field says the same.
+fn outputs(task: &Task) -> Vec<(String, String)> {
+    let Some(output) = &task.output else { return Vec::new() };
+    let Ok(Value::Object(members)) = serde_json::from_str(output) else {
+        return vec![("output".to_owned(), output.clone())];
     };
-    let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    // A worker whose agent said nothing of its own repeats the result.
-    let is_said = |name: &str| name == "summary" && members.get("result") == members.get(name);
-    members.iter().filter(|(name, _)| !is_said(name)).map(|(name, member)| line(name, &value(member))).collect()
+    let is_repeated = |name: &str, value: &str| match name {
+        "loopId" | "runId" => task.run_id.is_some(),
+        "result" => task.failure_reason.as_deref() == Some(value),
+        // A worker whose agent said nothing of its own repeats the result.
+        "summary" => members.get("result").and_then(Value::as_str) == Some(value),
+        _ => false,
+    };
+    let said = members.iter().filter(|(_, value)| !value.is_null());
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    said.map(|(name, value)| (name.clone(), text(value))).filter(|(name, value)| !is_repeated(name, value)).collect()
 }
 
 async fn cancel(client: &Client, task: &str, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {

@@ -23,7 +23,7 @@ pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) 
     let text = match is_running {
         true => format!("loop {short} gets the message with its next prompt"),
         // One that a limit ended needs more of what it used up; `resume` says of what.
-        false => format!("loop {short} does not run; `ralph resume {short}` continues it with the message"),
+        false => format!("loop {short} is not running; `ralph resume {short}` continues it with the message"),
     };
     screen.answer(args.json, &json!({ "loopId": entry.id, "told": true, "running": is_running }), &text)?;
     store.close().await?;
@@ -38,7 +38,7 @@ pub(crate) async fn leave(store: &StoreHandle, entry: &RunEntry, text: &str) -> 
         RunKind::Crew => bail!("{short} is a crew: it asks you itself where it needs an answer"),
     }
     if entry.status == RunStatus::Completed {
-        bail!("loop {short} is complete, and no agent reads a message any more: start a new loop");
+        bail!("loop {short} is completed: no agent will read the message; start a new loop");
     }
     if text.trim().is_empty() {
         bail!("the message is empty");

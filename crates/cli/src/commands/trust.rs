@@ -49,13 +49,7 @@ async fn approve(
     now: Timestamp,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
-    let workspace = match workspace(args.directory.as_deref(), current) {
-        Ok(workspace) => workspace,
-        Err(error) => {
-            screen.say(&error.to_string())?;
-            return Ok(error.exit_code());
-        }
-    };
+    let workspace = workspace(args.directory.as_deref(), current)?;
     // Only an agent with a name of its own can be added.
     let agents = read_agents(&dirs.agents()).unwrap_or_else(|_| built_in());
     let (questions, mut problems) = questions(&workspace, &agents);
@@ -73,7 +67,8 @@ async fn approve(
         let answer = match asking {
             Asking::Nobody => {
                 problems.push(format!("{}: not approved", question.path.display()));
-                screen.say("There is no terminal to ask at. When you have read the above, approve it with --yes.")?;
+                screen
+                    .say("There is no terminal to prompt on. When you have read the above, approve it with --yes.")?;
                 continue;
             }
             Asking::Person(ask) => ask("Approve?").map_err(Error::Ask)?,

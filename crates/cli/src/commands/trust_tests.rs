@@ -87,5 +87,6 @@ async fn an_empty_workspace_has_nothing_to_approve() {
     let (code, out, _) = scene.run("other", Asking::Nobody).await;
     assert_eq!(code.unwrap(), 0);
     assert!(out.contains("nothing here needs approval"));
-    assert_eq!(scene.run("missing", Asking::Nobody).await.0.unwrap(), 2);
+    let refused = scene.run("missing", Asking::Nobody).await.0.unwrap_err().to_string();
+    assert!(refused.contains("No such file or directory"), "{refused}");
 }

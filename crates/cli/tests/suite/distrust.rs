@@ -85,7 +85,7 @@ fn a_set_up_that_fails_at_the_start_is_the_users_to_mend() {
     let (user, repo) = project();
     let isolated = ["--unmetered", "--criteria", CHECK, "--verify", "isolated", "--setup", "echo no registry; exit 3"];
     let ended = user.ralph(repo.path(), run_words_with(&agent(&user), 1, &isolated)).with_code(1);
-    assert!(ended.stderr.contains("echo no registry; exit 3` exit code 3"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("echo no registry; exit 3` failed: exit code 3"), "{}", ended.stderr);
 }
 
 #[test]

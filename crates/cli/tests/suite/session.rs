@@ -347,7 +347,7 @@ fn it_can_be_cancelled_between_two_stops() {
         assert_eq!(session.works("two").ok().stdout, "", "{words:?}");
         assert_eq!(crate::aid::unsettled(&session.user), 0);
         let again = session.user.ralph(session.repo.path(), ["session", "cancel"]).with_code(1).stderr;
-        assert!(again.contains("no loop lives in a session"), "{again}");
+        assert!(again.contains("no session has a loop"), "{again}");
         // The folder is free.
         session.start(&["--max", "5"]).ok();
     }

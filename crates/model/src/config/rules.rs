@@ -88,8 +88,8 @@ impl LoopConfig {
         if self.max_tokens == Some(0) {
             return broken("max_tokens", "0 tokens do nothing".into(), "1 or more tokens, such as 2000000".into());
         }
-        if self.max_window.is_some_and(|percent| !(1..=100).contains(&percent)) {
-            return broken("max_window", "is not a percentage".into(), "1 to 100 percent of the allowance".into());
+        if let Some(percent) = self.max_window.filter(|percent| !(1..=100).contains(percent)) {
+            return broken("max_window", format!("is {percent} percent"), "1 to 100 percent of the allowance".into());
         }
         let spans = [
             ("iteration_timeout", Some(self.iteration_timeout)),

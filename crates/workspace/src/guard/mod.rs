@@ -70,41 +70,40 @@ enum Care {
     Glance,
 }
 
-/// A glob that cannot be read, and why.
-struct Unreadable {
-    glob: String,
-    why: String,
-}
-
 impl Guard {
     /// Reads globs; the error names the one that is wrong.
     pub fn new(globs: &[String]) -> Result<Self, Error> {
         let lines: Vec<(&str, Care)> = globs.iter().map(|glob| (glob.as_str(), Care::Keep)).collect();
-        Self::read(&lines).map_err(|Unreadable { glob, why }| Error::Glob { glob, why })
+        Self::read(&lines)
     }
 
-    fn read(lines: &[(&str, Care)]) -> Result<Self, Unreadable> {
+    fn read(lines: &[(&str, Care)]) -> Result<Self, Error> {
         let mut matcher = GitignoreBuilder::new(".");
         let mut leads = GitignoreBuilder::new(".");
         // A bracket that is never closed is a typing error here, not a strange name.
         matcher.allow_unclosed_class(false);
         let (mut covers, mut leads_to) = (HashMap::new(), HashMap::new());
         for (glob, care) in lines {
-            let wrong = |why: String| Unreadable { glob: (*glob).to_owned(), why };
+            let wrong = |why: String| Error::Glob { glob: (*glob).to_owned(), why };
+            // The glob is named already.
+            let unread = |error: ignore::Error| match error {
+                ignore::Error::Glob { err, .. } => wrong(err),
+                error => wrong(error.to_string()),
+            };
             if glob.trim().trim_start_matches('!').is_empty() {
                 return Err(wrong("it is empty".to_owned()));
             }
-            matcher.add_line(None, glob).map_err(|error| wrong(error.to_string()))?;
+            matcher.add_line(None, glob).map_err(unread)?;
             let cover = Arc::new(Cover { glob: Arc::from(*glob), care: *care });
             for folder in leading_folders(glob, *care) {
-                leads.add_line(None, &folder).map_err(|error| wrong(error.to_string()))?;
+                leads.add_line(None, &folder).map_err(unread)?;
                 leads_to.entry(folder).or_insert_with(|| Arc::clone(&cover));
             }
             covers.insert(as_read(glob).to_owned(), cover);
         }
         let built = |builder: &GitignoreBuilder| {
             let globs: Vec<&str> = lines.iter().map(|(glob, _)| *glob).collect();
-            builder.build().map_err(|error| Unreadable { glob: globs.join(" "), why: error.to_string() })
+            builder.build().map_err(|error| Error::Glob { glob: globs.join(" "), why: error.to_string() })
         };
         let key = lines.iter().map(|(glob, care)| format!("{care:?} {glob}\n")).collect();
         Ok(Self { key, matcher: built(&matcher)?, covers, leads: built(&leads)?, leads_to })

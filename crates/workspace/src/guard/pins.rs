@@ -8,7 +8,7 @@ use ralph_model::{ChangeKind, Pin, PinKind};
 
 use super::baseline::{self, Baseline};
 use super::walk::{Layer, Sort, walk};
-use super::{Care, Guard, Unreadable, judge};
+use super::{Care, Guard, judge};
 use crate::quote::{quote, unquote};
 use crate::{Error, Placement, Workspace};
 
@@ -37,7 +37,7 @@ impl Pins {
             })
             .collect();
         let lines: Vec<(&str, Care)> = globs.iter().map(|(glob, care)| (glob.as_str(), *care)).collect();
-        let guard = Guard::read(&lines).map_err(|Unreadable { glob, why }| Error::PinGlob { glob, why })?;
+        let guard = Guard::read(&lines)?;
         let numbers = globs.iter().enumerate().map(|(number, (glob, _))| (Arc::from(glob.as_str()), number)).collect();
         Ok(Self { guard, kinds: pins.iter().map(|pin| pin.kind).collect(), numbers })
     }

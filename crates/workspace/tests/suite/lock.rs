@@ -35,7 +35,7 @@ fn a_second_loop_is_refused_at_once_and_told_who_is_first() {
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     assert!(matches!(&error, LockError::Held { holder } if *holder == me()), "{error}");
     let message = error.to_string();
-    assert!(message.contains(&id().to_string()) && message.contains("/some/where"), "{message}");
+    assert!(message.contains(&id().short()) && message.contains("/some/where"), "{message}");
     assert_eq!(holder(state.path()).unwrap(), Some(me()));
     drop(first);
     assert_eq!(holder(state.path()).unwrap(), None);

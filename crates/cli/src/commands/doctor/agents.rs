@@ -1,4 +1,4 @@
-//! Who could do the work: which agents are usable, which is taken when none is named, and what is missing.
+//! Who could do the work: which agents are usable, which is the default, and what is missing.
 
 use ralph_model::AgentSpec;
 
@@ -35,7 +35,7 @@ pub(super) fn finding(subject: &Subject<'_>) -> Option<Finding> {
     let usual = preferred(&user, |spec| (subject.readiness)(spec));
     parts.push(match (&chosen, usual.first()) {
         (Some(Chosen::Agents(what) | Chosen::Command(what)), _) => what.clone(),
-        (None, Some(name)) => format!("{name} is taken when none is named"),
+        (None, Some(name)) => format!("{name} is the default"),
         (None, None) => "there is no default".to_owned(),
     });
     let detail = parts.join("; ");

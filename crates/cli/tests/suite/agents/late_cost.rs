@@ -117,7 +117,7 @@ fn a_command_starts_only_if_something_counts_what_it_spends_or_the_user_permits_
     assert_eq!((agent.runs(), user.ralph(repo.path(), ["list", "--all", "--json"]).ok().json()), (0, json!([])));
     // What it means is said once more before it starts.
     let permitted = run(&["--agent-command", &agent.line, "--cost-after-run"]).ok();
-    assert!(permitted.stderr.contains("--max-cost is checked when it writes"), "{}", permitted.stderr);
+    assert!(permitted.stderr.contains("is known when it writes {\"costUSD\": 0.12}"), "{}", permitted.stderr);
     for more in [&["--unmetered"][..], &["--env", "ANTHROPIC_API_KEY"]] {
         let ended = run(&[&["--agent-command", &agent.line], more].concat()).ok();
         assert!(!ended.stderr.contains("--max-cost is checked"), "{}", ended.stderr);

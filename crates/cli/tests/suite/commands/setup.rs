@@ -311,6 +311,9 @@ fn ralph_is_added_to_a_client_and_removed_again() {
     std::fs::write(&settings, "{\"a\": ").unwrap();
     let refused = user.ralph(repo.path(), ["install", "claude", "--yes"]).with_code(2).stderr;
     assert!(refused.contains("not valid JSON") && refused.contains("nothing was changed"), "{refused}");
+    // A project has no prompts of Codex.
+    let project = user.ralph(repo.path(), ["install", "codex", "--scope", "project", "--yes"]).ok().stdout;
+    assert!(project.contains("ralph_loop") && !project.contains("type /ralph"), "{project}");
     // The instructions for the agent of a session that does not do the work itself.
     let words = ["session", "start", "Fix the sum", "--max", "3", "--criteria", "true", "--fresh", "--json"];
     let call = user.ralph(repo.path(), words).ok().json();

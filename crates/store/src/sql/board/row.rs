@@ -73,7 +73,7 @@ impl TaskRow {
     /// An error where it has ended.
     pub(super) fn ensure_open(&self) -> Result<()> {
         match self.task.status {
-            status if status.is_final() => Err(self.conflict(format!("has ended already: it is {status}"))),
+            status if status.is_final() => Err(self.conflict(format!("is over ({status})"))),
             _ => Ok(()),
         }
     }

@@ -208,7 +208,7 @@ async fn an_open_task_can_be_changed(database: &Database) {
     assert_eq!(board.change_task(task_id(2), &urgent, Timestamp(9000)).await.unwrap().priority, 9);
     let ended = board.finish_task(held.lease, &end(TaskStatus::Failed), Timestamp(9500)).await.unwrap();
     let error = board.change_task(task_id(2), &urgent, Timestamp(9900)).await.unwrap_err();
-    assert!(error.to_string().contains("it is failed"), "{error}");
+    assert!(error.to_string().contains("is over (failed)"), "{error}");
     assert_eq!(board.task(task_id(2)).await.unwrap(), ended);
     let events = board.task_events(task_id(1), 1, 1).await.unwrap();
     assert_eq!(events[0].details, json!({ "priority": -3, "tags": ["new"], "agentId": null }));
@@ -223,7 +223,7 @@ async fn a_task_that_nobody_holds_is_cancelled_at_once(database: &Database) {
         assert_eq!((task.status, task.finished_at), (TaskStatus::Cancelled, Some(Timestamp(4000))));
         assert_eq!(kinds(&board, number).await, ["created", "cancelled"]);
         let error = board.cancel_task(task_id(number), Timestamp(5000)).await.unwrap_err();
-        assert!(error.to_string().contains("it is cancelled"), "{error}");
+        assert!(error.to_string().contains("is over (cancelled)"), "{error}");
         assert_eq!(status(&board, number).await, TaskStatus::Cancelled);
     }
     assert_eq!(board.claim_task(&worker("bob", 6)).await.unwrap(), None);
