@@ -55,6 +55,8 @@ pub struct Plan {
     equality: Equality,
     /// Tests that call other tests, and those.
     callers: Vec<(String, String)>,
+    /// All tests with the files that define them.
+    homes: BTreeSet<(String, String)>,
 }
 
 /// Who decides in the checks what equals what.
@@ -167,11 +169,16 @@ impl Plan {
         let tells = |failing: &&str| files.iter().any(|file| mentions(&file.path, failing));
         let failing = before.failing.all();
         let failures_tell = !failing.is_empty() && failing.iter().all(tells);
+        let home = |at: usize| files.get(at).map(|file| file.path.clone()).unwrap_or_default();
+        plan.homes = tests.iter().map(|(at, _, test)| (test.name.clone(), home(*at))).collect();
         for (at, evidence, test) in tests {
             plan.callers.extend(test.calls.iter().map(|called| (test.name.clone(), called.clone())));
             if let Some((file, whole)) = files.get(at).zip(wholes.get(at)) {
                 let own = before.of_test(&test.name);
-                let is_told = failures_tell && own.names().any(|reported| mentions(&file.path, reported));
+                // Classes of other files may inherit a test, so its name alone is enough where no other file has one.
+                let mut alike = plan.homes.range((test.name.clone(), String::new())..);
+                let is_shared = alike.nth(1).is_some_and(|(name, _)| *name == test.name);
+                let is_told = failures_tell && is_shared && own.names().any(|reported| mentions(&file.path, reported));
                 let own = if is_told { own.only(|reported| mentions(&file.path, reported)) } else { own };
                 let did_run = own.names().next().is_some() || !file.reported_as.is_empty();
                 let is_unloaded = !whole.failing.is_empty();
@@ -366,8 +373,14 @@ impl Plan {
             }
         }
         let changed = || self.planned().filter(|(_, planned)| planned.is_changed);
-        let is_changed =
-            |failing: &str| changed().any(|(file, planned)| planned.is_in(&file.path, &file.reported_as, failing));
+        let is_inherited = |name: &str| {
+            changed().any(|(_, planned)| is_reported_as(name, &planned.name))
+                && !self.homes.iter().any(|(test, path)| is_reported_as(name, test) && mentions(path, name))
+        };
+        let is_changed = |failing: &str| {
+            changed().any(|(file, planned)| planned.is_in(&file.path, &file.reported_as, failing))
+                || is_inherited(failing)
+        };
         let suites =
             |name: &str| failing.iter().any(|other| *other != name && other.starts_with(name) && is_changed(other));
         let is_known = |name: &str| {

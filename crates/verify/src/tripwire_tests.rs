@@ -481,3 +481,53 @@ fn a_value_that_only_its_opposite_shows_proves_nothing() {
         );
     }
 }
+
+#[test]
+fn tests_that_other_files_inherit_fail_there_as_well() {
+    let source = |path: &str, content: &str| {
+        let content = content.as_bytes().to_vec();
+        TestFile { path: path.into(), original: Some(content.clone()), content, reported_as: Vec::new() }
+    };
+    let base = "class TestBase:\n    def test_a(self):\n        assert a() == 1\n\n    def test_b(self):\n        assert b() == 2\n";
+    let files = [
+        source("tests/test_base.py", base),
+        source("tests/test_more.py", "class TestMore(TestBase):\n    def test_b(self):\n        assert b() == 3\n"),
+    ];
+    let all = [
+        "test_base.TestBase.test_a",
+        "test_base.TestBase.test_b",
+        "test_more.TestMore.test_a",
+        "test_more.TestMore.test_b",
+    ];
+    let all = all.map(|name| format!("tests.{name}"));
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let judged = |failed: &str, fails: fn(&str, &str, &str) -> bool| {
+        let baseline = verdict(check(false, &[failed], &all));
+        let now = verdict(check(true, &[], &all));
+        let mut plan = Plan::new(&files, &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
+        while plan.next_files().is_some() {
+            let changed: Vec<(String, String)> = plan
+                .planned()
+                .filter(|(_, planned)| planned.is_changed)
+                .map(|(file, planned)| (file.path.clone(), planned.name.clone()))
+                .collect();
+            let is_failing = |name: &&&str| changed.iter().any(|(path, test)| fails(path, test, name));
+            let failing: Vec<&str> = all.iter().filter(is_failing).copied().collect();
+            let outcomes = [check(failing.is_empty(), &failing, &all)];
+            let (verdict, baseline) = (&now, Some(&baseline));
+            plan.note(&ChangedRun { outcomes: &outcomes, output: "", verdict, baseline, stops_early: false });
+        }
+        plan.judge(&now)
+    };
+    let inherits = |path: &str, test: &str, name: &str| {
+        name.ends_with(test)
+            && (test == "test_a" || name.contains(if path.contains("base") { "TestBase" } else { "TestMore" }))
+    };
+    for failed in [all[0], all[2]] {
+        let fail = Tripwire::TestsFail { changed: 2, failed_before: 1, unproven: vec![] };
+        assert_eq!(judged(failed, inherits), Some(fail), "{failed}");
+    }
+    // A file that has a test of that name itself does not inherit it.
+    let others = judged(all[0], |_, test, name| name.ends_with(test));
+    assert!(matches!(others, Some(Tripwire::OthersFail { .. })), "{others:?}");
+}
