@@ -21,8 +21,14 @@ impl Names {
         if !name.is_empty() && !self.0.contains(name) {
             self.0.insert(name.to_owned());
             if self.0.len() > TestTally::MAX_NAMES {
-                // The greatest goes, not the newest: the kept set must not depend on the order of a parallel run.
-                self.0.pop_last();
+                // The greatest goes, not the newest: the kept set must not depend on the order of a parallel run. The rows of
+                // one test must not hide another test.
+                let pairs = self.0.iter().rev().zip(self.0.iter().rev().skip(1));
+                let row = pairs.into_iter().find(|(name, before)| test_of(name) == test_of(before));
+                match row.map(|(name, _)| name.clone()) {
+                    Some(row) => _ = self.0.remove(&row),
+                    None => _ = self.0.pop_last(),
+                }
             }
         }
     }
@@ -40,6 +46,12 @@ impl Names {
     pub(super) fn into_sorted(self) -> Vec<String> {
         self.0.into_iter().collect()
     }
+}
+
+/// The name of a test without that of its row, as pytest and `JUnit` or PHPUnit print it.
+fn test_of(name: &str) -> &str {
+    let end = [" with data set ", "["].into_iter().filter_map(|mark| name.find(mark)).min();
+    &name[..end.unwrap_or(name.len())]
 }
 
 /// Names of all tests that ran and were not skipped, in the form in which two runs of the same tests agree, and how many

@@ -75,3 +75,18 @@ proptest! {
         prop_assert!(forward.is_sorted() && forward.len() == names.len());
     }
 }
+
+#[test]
+fn the_rows_of_one_test_do_not_hide_another() {
+    let rows = (0..500).map(|row| format!("t.a[{row:03}]"));
+    let all: Vec<String> = rows.chain(["t.b[2]", "t.b[1]", "t.c"].map(str::to_owned)).collect();
+    let kept = |all: &mut dyn Iterator<Item = &String>| {
+        let mut names = Names::default();
+        all.for_each(|name| names.insert(name));
+        names.into_sorted()
+    };
+    let names = kept(&mut all.iter());
+    assert_eq!(names.len(), TestTally::MAX_NAMES);
+    assert_eq!(names[197..], ["t.a[197]", "t.b[1]", "t.c"]);
+    assert_eq!(names, kept(&mut all.iter().rev()));
+}
