@@ -110,7 +110,7 @@ const SIGNS: [(&[&str], &str); 9] = [
 /// Folders that outlive a check and are no part of any tree.
 const OUTSIDE: &str = r#"['"`](?:file://)?/(?:tmp|var/tmp|dev/shm)(?:/|['"`])|(?:expanduser|homedir)\(|['"`]~/|Path\.home\(\)|env::home_dir"#;
 /// What Ralph itself sets for the checks that confirm a result.
-const OWN: &str = r"PYTHONPYCACHEPREFIX|CARGO_BUILD_BUILD_DIR|RALPH_[A-Z]";
+const OWN: &str = r"PYTHONPYCACHEPREFIX|PYTHONHASHSEED|CARGO_BUILD_BUILD_DIR|RALPH_[A-Z]";
 /// What the tests were before they were changed.
 const HISTORY: &str =
     r#"['"`](?:git|show|cat-file)['"`]\s*,|\bgit (?:show|cat-file|stash|checkout)\b|\bHEAD:|['"`/]\.git['"`/]"#;

@@ -295,7 +295,7 @@ impl Context {
                 environment = without_workspace(environment, &folder);
             }
         }
-        keep_compiled_python(&mut environment, &kept.join(PYCACHE));
+        steady_python(&mut environment, &kept.join(PYCACHE), &self.loop_id.short());
         if let [report, ..] = reports {
             let known = get(&environment, "PYTEST_ADDOPTS").unwrap_or_default();
             let mut options = known;
@@ -398,10 +398,15 @@ fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &OsStr) {
 }
 
 /// Compiled modules beside the sources are the agent's to write, so that Python keeps its own elsewhere. It must write them there,
-/// or every run compiles the whole library and the test runner again.
-fn keep_compiled_python(environment: &mut Vec<(OsString, OsString)>, folder: &Path) {
+/// or every run compiles the whole library and the test runner again. Tests that are made from a set get the same names in all
+/// runs of a loop.
+fn steady_python(environment: &mut Vec<(OsString, OsString)>, folder: &Path, loop_id: &str) {
     environment.retain(|(name, _)| name != "PYTHONDONTWRITEBYTECODE");
     set(environment, "PYTHONPYCACHEPREFIX", folder.as_os_str());
+    if get(environment, "PYTHONHASHSEED").is_none() {
+        let seed = u32::from_str_radix(loop_id, 16).unwrap_or_default().max(1);
+        set(environment, "PYTHONHASHSEED", seed.to_string().as_ref());
+    }
 }
 
 /// The environment without anything that leads into the workspace: entries of PATH, and variables that point there.

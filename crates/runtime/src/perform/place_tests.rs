@@ -60,9 +60,15 @@ fn a_folder_that_is_nested_deeper_than_a_path_can_say_is_removed() {
 }
 
 #[test]
-fn python_keeps_compiled_modules_in_the_folder_of_the_checks_alone() {
+fn python_keeps_compiled_modules_in_the_folder_of_the_checks_and_the_order_of_sets() {
     let set = [("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONPYCACHEPREFIX", "/mine"), ("HOME", "/users/ada")];
-    let mut environment = variables(&set);
-    keep_compiled_python(&mut environment, Path::new("/kept"));
-    assert_eq!(environment, variables(&[("HOME", "/users/ada"), ("PYTHONPYCACHEPREFIX", "/kept")]));
+    let kept = [("HOME", "/users/ada"), ("PYTHONPYCACHEPREFIX", "/kept")];
+    for (given, seed) in [(None, "195939055"), (Some(("PYTHONHASHSEED", "7")), "7")] {
+        let mut environment = variables(&given.into_iter().chain(set).collect::<Vec<_>>());
+        steady_python(&mut environment, Path::new("/kept"), "0badcaef");
+        environment.sort();
+        let mut expected = variables(&kept.into_iter().chain([("PYTHONHASHSEED", seed)]).collect::<Vec<_>>());
+        expected.sort();
+        assert_eq!(environment, expected);
+    }
 }
