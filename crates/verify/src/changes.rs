@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use crate::syntax::{Source, marks, readable};
 pub use heads::defined_tests;
 use heads::{expected_failure, has_to_fail, head_has, is_skipped, is_test, with_decorators};
-use sides::{Condition, conditions, expectation, literals, outer_arguments};
+use sides::{Condition, conditions, denies, expectation, literals, outer_arguments};
 use tables::{compared, last_values, tables};
 
 /// Functions that expect an exception or a warning, and classes that stand for another one.
@@ -196,8 +196,11 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
                 source.is_name(*leaf) && after.starts_with('(') && called != name && all.contains(called)
             };
             let calls = source.walk(at).filter(is_call).map(|leaf| source.raw(leaf).to_owned()).collect();
-            ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped), calls }
+            (at, ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped), calls })
         })
+        // One that only holds other tests fails with them.
+        .filter(|(at, test)| !test.places.is_empty() || !source.marked(*at, marks::TEST).any(|inner| inner != *at))
+        .map(|(_, test)| test)
         .collect()
 }
 
@@ -273,7 +276,11 @@ fn places(
 ) -> Vec<Place> {
     let inside = |at: usize| source.ancestors(at).skip(1).take_while(|up| *up != test).collect::<Vec<usize>>();
     let is_sub_test = |at: usize| source.nodes[at].kind == "with_statement" && source.raw(at).contains("subTest(");
-    let hides = |up: &usize| is_judging(source, *up) && !is_sub_test(*up);
+    // What a test inside this one asserts is its own, also where its title is computed.
+    let own = source.marked(test, marks::TEST).next();
+    let is_inner =
+        |up: &usize| source.raw(*up).starts_with("t.test(") || (source.has(*up, marks::TEST) && Some(*up) != own);
+    let hides = |up: &usize| is_inner(up) || (is_judging(source, *up) && !is_sub_test(*up));
     let is_conditional = |up: &usize| {
         let kind = source.nodes[*up].kind;
         kind.starts_with("if")
@@ -287,8 +294,11 @@ fn places(
     let may_not = |at: &usize| inside(*at).iter().any(is_conditional) || !source.has(*at, marks::ASSERT);
     let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(may_not);
     let tables = tables(source, test);
-    // The column that a condition compares with, or else the last value of each row.
+    // The column that a condition compares with, or else the last value of each row; none where that says nothing.
     let rows_of = |condition: &Condition<'_>| {
+        if denies(source, condition) || other_exception(source, condition.at).is_some() {
+            return Vec::new();
+        }
         let compared = compared(source, test, &condition.judged, &tables, seed);
         compared.unwrap_or_else(|| last_values(source, &tables, seed))
     };
@@ -349,7 +359,11 @@ fn places(
         }
         true => {
             let all: Vec<Condition<'_>> = maybe.iter().flat_map(|at| conditions(source, *at)).collect();
-            vec![place(&all, true, &last_values(source, &tables, seed))]
+            let rows = last_values(source, &tables, seed);
+            match all.is_empty() {
+                true => rows.chunks(1).map(|row| place(&all, true, row)).collect(),
+                false => vec![place(&all, true, &rows)],
+            }
         }
     };
     let others = printed(source, test).into_iter().chain(caught(source, test));

@@ -439,6 +439,8 @@ fn what_is_near_or_among_others_is_changed_far() {
         ("assert 0 < f() < 9", "assert 0 >= f() < 9"),
         ("self.assertLess(f(), 9)", "self.assertGreaterEqual(f(), 9)"),
         ("assert f().startswith('ab')", "assert f().startswith('abqvkx')"),
+        ("assert f() is not None", "assert f() is None"),
+        ("assert f() != 5", "assert f() == 5"),
     ] {
         let all = changes_of("a.py", &format!("def test_a(self):\n    {line}\n"));
         assert!(all[0].contains(changed), "{line}: {}", all[0]);
@@ -455,6 +457,10 @@ fn what_is_near_or_among_others_is_changed_far() {
     for (line, changed) in [
         ("expect(f()).toContainEqual(5)", "expect(f()).toContainEqual(7000005)"),
         ("expect(f()).toMatchObject({ a: 5 })", "expect(f()).toMatchObject({ a: 4 })"),
+        ("const want = [1], got = f(want); t.same(got, want)", "t.same(got, [want, 7])"),
+        ("assert.closeTo(f(), 0.9, 0.1)", "assert.closeTo(f(), 700000.9, 0.1)"),
+        ("expect(f()).not.toBe(5)", "expect(f()).toBe(5)"),
+        ("assert.notEqual(f(), 5)", "assert.equal(f(), 5)"),
     ] {
         let all = changes_of("a.test.js", &format!("test('a', () => {{\n  {line};\n}});\n"));
         assert!(all[0].contains(changed), "{line}: {}", all[0]);
@@ -519,6 +525,11 @@ fn every_form_has_a_change_that_matters() {
         ),
         ("a.test.js", "test('a', () => {\n  assert.ok(f().includes(5));\n});\n", "assert.ok(f().includes(7000005));"),
         (
+            "a_test.go",
+            "func TestA(t *testing.T) {\n\trows{\n\t\t{F(1), 2},\n\t\t{F(3), 4},\n\t}.check(t)\n}\n",
+            "{F(3), 3},",
+        ),
+        (
             "a.py",
             "@pytest.mark.parametrize('v', [1, 2])\ndef test_a(v):\n    assert g(f(v)) == v\n",
             "assert g(f(v)) == (v, 7)",
@@ -531,4 +542,29 @@ fn every_form_has_a_change_that_matters() {
         let found: Vec<String> = lines.collect();
         assert!(found.iter().any(|file| file.lines().any(|line| line.trim() == expected)), "{text}\n{found:#?}");
     }
+}
+
+#[test]
+fn rows_are_changed_only_where_that_matters() {
+    let head = "@pytest.mark.parametrize('change', [lambda s: s + 'a', lambda s: s + 'b'])\ndef test_a(change):\n    ";
+    for assertion in ["with pytest.raises(Bad):\n        load(change(f()))\n", "assert load(change(f())) != f()\n"] {
+        let all = changes_of("a.py", &format!("{head}{assertion}"));
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert!(all[0].contains("+ 'a'") && all[0].contains("+ 'b'"), "{all:?}");
+    }
+}
+
+#[test]
+fn what_a_test_inside_another_asserts_is_its_own() {
+    let text = "test('a', async (t) => {\n  await t.test('b', () => {\n    assert.equal(f(), 1);\n  });\n  await t.test('e' + f(), () => {\n    assert.equal(f(), 3);\n  });\n});\ntest('c', async (t) => {\n  assert.ok(g());\n  await t.test('d', () => {\n    assert.equal(g(), 2);\n  });\n});\n";
+    let tests = changeable_tests("a.test.js", text.as_bytes(), None, 0);
+    let all: Vec<(&str, usize)> = tests.iter().map(|test| (test.name.as_str(), test.places.len())).collect();
+    assert_eq!(all, [("b", 1), ("c", 1), ("d", 1)]);
+}
+
+#[test]
+fn a_message_that_is_put_together_is_no_input() {
+    let text = "<?php\nclass ATest extends TestCase {\n    public function testA(string $a): void {\n        self::assertSame($a, f($a), sprintf('%s is wrong', $a));\n    }\n}\n";
+    let all = changes_of("ATest.php", text);
+    assert!(all.len() == 1 && all[0].contains("'%s is wrong'") && all[0].contains("assertNotSame"), "{all:?}");
 }

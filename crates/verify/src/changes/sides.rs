@@ -81,6 +81,9 @@ pub(super) fn expectation(
     if let Some(edit) = ordering(source, condition) {
         return (vec![edit], Shows::Value);
     }
+    if denies(source, condition) {
+        return (Vec::new(), Shows::LikelyValue);
+    }
     let membership = membership(source, condition, seed);
     if !membership.is_empty() {
         return (membership, Shows::Value);
@@ -160,6 +163,22 @@ fn ordering(source: &Source<'_>, condition: &Condition<'_>) -> Option<Edit> {
     let is_only = |at: &usize| condition.judged.contains(at) && operators.len() == 1;
     let is_order = |at: &&usize| ORDERS.contains(&source.raw(**at)) && (is_own(at) || is_only(at));
     swapped(source, *operators.iter().find(is_order)?, &super::OPERATORS)
+}
+
+/// Whether a condition says what something is not: then it may as well not be another value.
+pub(super) fn denies(source: &Source<'_>, condition: &Condition<'_>) -> bool {
+    let is_judge = |at: usize| {
+        let name = source.raw(at);
+        name == "not" || super::OPPOSITES.iter().any(|(_, opposite)| *opposite == name)
+    };
+    let is_unequal = |at: usize| {
+        condition.judged.contains(&source.nodes[at].parent)
+            && matches!(source.raw(at), "!=" | "!==" | "is not")
+            // Where it holds, the test fails.
+            && source.nodes[condition.at].kind != "if_statement"
+    };
+    source.marked(condition.at, marks::JUDGE).any(is_judge)
+        || condition.judged.iter().flat_map(|part| source.marked(*part, marks::OPERATOR)).any(is_unequal)
 }
 
 /// Looks for something that is not there, or in a list of other things.
@@ -307,7 +326,7 @@ pub(super) fn is_call(source: &Source<'_>, at: usize) -> bool {
 }
 
 /// Words of assertions that compare for equality, and of those that do not quite.
-const EQUAL: [&str; 23] = [
+const EQUAL: [&str; 26] = [
     "called_with(",
     "called_once_with(",
     "any_call(",
@@ -328,11 +347,14 @@ const EQUAL: [&str; 23] = [
     "deepEqual(",
     ".equal(",
     ".Equal(",
+    ".equals(",
+    ".same(",
+    ".is(",
     " == ",
     " === ",
     " eq(",
 ];
-const NEARLY: [&str; 7] = ["Almost", "approx", "Close", "Delta", "in_delta", "in_epsilon", "be_within"];
+const NEARLY: [&str; 8] = ["Almost", "approx", "Close", "closeTo(", "Delta", "in_delta", "in_epsilon", "be_within"];
 const OPPOSITE: [&str; 2] = ["not", "!="];
 
 fn is_equality(text: &str) -> bool {
@@ -437,8 +459,12 @@ pub(super) fn judged(source: &Source<'_>, at: usize) -> Vec<usize> {
                 }
                 _ => named(list),
             };
-            let is_text =
-                |at: &usize| source.nodes[*at].kind.contains("string") || source.raw(*at).starts_with(['"', '\'', '`']);
+            let is_text = |at: &usize| {
+                let text = source.raw(*at);
+                source.nodes[*at].kind.contains("string")
+                    || text.starts_with(['"', '\'', '`'])
+                    || ["sprintf(", "String.format("].iter().any(|format| text.starts_with(format))
+            };
             let is_list = source.nodes[list].kind != "token_tree";
             let without = if is_list && parts.len() >= 3 && parts.last().is_some_and(is_text) {
                 &parts[..parts.len() - 1]

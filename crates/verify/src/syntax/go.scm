@@ -18,6 +18,8 @@
 ((call_expression function: (selector_expression field: (field_identifier) @_e)) @exit (#any-of? @_e "Skip" "SkipNow" "Skipf" "Exit" "Goexit"))
 ((call_expression function: (identifier) @_e) @exit (#any-of? @_e "panic" "recover"))
 
+; testList{…}.validate(t)
+(call_expression function: (selector_expression operand: (composite_literal body: (literal_value) @table)))
 (range_clause right: [(composite_literal body: (literal_value) @loop) (identifier) @loop])
 
 (function_declaration name: (identifier) @define.name) @define
