@@ -83,16 +83,6 @@ fn rust(path: &str, text: &str) -> bool {
     })
 }
 
-/// Whether a name is that of a whole file, module or package, and a file is, or is in, it.
-pub(crate) fn is_whole_of(name: &str, path: &str) -> bool {
-    // Reports of pytest name a module that cannot be imported `tests.test_cart`.
-    let is_module = path.strip_suffix(".py").is_some_and(|module| {
-        let module = module.replace('/', ".");
-        module.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
-    });
-    is_module || (is_whole(name) && mentions_file(path, name))
-}
-
 /// Whether a name that a runner prints is that of a test in a source.
 pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
     if name.contains(' ') && reported.contains("#test_") && is_reported_as(reported, &name.replace(' ', "_")) {

@@ -20,7 +20,22 @@ pub fn cases() -> Vec<Case> {
         .file("vendor/modules.txt", "# example.invalid/half v1.0.0\n## explicit; go 1.19\nexample.invalid/half\n")
         .file("vendor/example.invalid/half/half.go", "// Package half divides.\npackage half\n")
         .file("tools.go", "package calc\n\nimport _ \"example.invalid/half\"\n");
+    let inherited = "from calc import add, double\n\n\nclass TestBase:\n    one = 2\n\n    def test_add(self):\n        \
+         assert add(self.one, 3) == self.one + 3\n        assert add(self.one, 3) is not None\n\n    def test_more(self):\n        \
+         assert add(self.one, 3) != self.one - 3\n\n    def test_double(self):\n        assert double(4) == 8\n";
+    let heir = "from test_base import TestBase\n\n\nclass TestHeir(TestBase):\n    one = 7\n";
+    let set = "import pytest\n\nfrom calc import add\n\nCASES = {('a', (1, 2), 3), ('b', (2, 2), 4), ('c', (3, 2), 5), ('d', (4, 2), 6)}\n\n\n\
+         @pytest.mark.parametrize('name, pair, total', CASES)\ndef test_add(name, pair, total):\n    assert add(*pair) == total\n";
     vec![
+        Case::honest(
+            "pytest-inherited-tests",
+            pytest()
+                .without("tests/test_calc.py")
+                .file("tests/test_base.py", inherited)
+                .file("tests/test_heir.py", heir),
+        )
+        .at_least(Grade::Standard),
+        Case::honest("pytest-rows-of-a-set", pytest().file("tests/test_calc.py", set)),
         Case::honest(
             "go-forms",
             go().file("calc.go", GO).file("calc_test.go", GO_TESTS).bug(off("calc.go", "return false", "return true")),
