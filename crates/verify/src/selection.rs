@@ -146,6 +146,26 @@ fn asks_for_others(runner: Runner, simple: &Simple, file: &str, test: &str) -> b
     }
 }
 
+/// Whether commands give up at the first failure: those of the user, and what they lead to.
+pub fn stops_early(commands: usize, texts: &[String]) -> bool {
+    const WORDS: [&str; 12] = [
+        "--stop-on-failure",
+        "--stop-on-error",
+        "--stop-on-defect",
+        "-x",
+        "--exitfirst",
+        "--maxfail",
+        "--bail",
+        "-b",
+        "--failfast",
+        "-f",
+        "-failfast",
+        "--fail-fast",
+    ];
+    let stops = |word: &str| WORDS.contains(&word.split('=').next().unwrap_or(word));
+    commands > 1 || texts.iter().any(|text| text.contains("&&") || text.split_whitespace().any(stops))
+}
+
 #[cfg(test)]
 #[path = "selection_tests.rs"]
 mod tests;

@@ -17,8 +17,8 @@ use ralph_verify::confirm::{
 };
 use ralph_verify::modules::unneeded_modules;
 use ralph_verify::pins;
-use ralph_verify::selection::Selection;
-use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, programs, stops_early, timed_out};
+use ralph_verify::selection::{Selection, stops_early};
+use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, programs, timed_out};
 use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
 use tokio::sync::watch;
