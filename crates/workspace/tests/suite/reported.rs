@@ -26,7 +26,8 @@ fn watched() -> (Fixture, Workspace) {
 
 #[test]
 fn every_reported_change_is_seen() {
-    let changes: [(&str, fn(&Fixture)); 10] = [
+    type Change = (&'static str, fn(&Fixture));
+    let changes: [Change; 10] = [
         ("written", |fixture| fixture.write("b/c/three", "second")),
         ("in place", |fixture| {
             use std::io::Write as _;
