@@ -17,8 +17,10 @@ pub(crate) struct Tracked {
 }
 
 impl Tracked {
-    /// Adds those of the paths, each of which ends with a zero byte, that begin with the prefix, without it.
-    pub(crate) fn add_list(&mut self, paths: Vec<u8>, prefix: Vec<u8>) {
+    /// Adds those of the paths, between which are zero bytes, that begin with the prefix, without it.
+    pub(crate) fn add_list(&mut self, mut paths: Vec<u8>, prefix: Vec<u8>) {
+        // Git writes one after the last path, too.
+        paths.pop_if(|byte| *byte == 0);
         update_part(&mut self.hash, &prefix);
         update_part(&mut self.hash, &paths);
         let list = (paths, prefix);

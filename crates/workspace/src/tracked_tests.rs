@@ -1,6 +1,15 @@
 use super::*;
 
 #[test]
+fn a_list_is_kept_once_as_git_writes_it_and_as_ralph_does() {
+    let mut tracked = Tracked::default();
+    tracked.add_list(b"a\0b/c\0".to_vec(), Vec::new());
+    tracked.add_list(b"a\0b/c".to_vec(), Vec::new());
+    assert_eq!(tracked.lists.len(), 1);
+    assert!(tracked.has(b"a") && tracked.has(b"b/c"));
+}
+
+#[test]
 fn knows_files_and_the_folders_that_lead_to_them() {
     let mut tracked = Tracked::default();
     tracked.add_list(b"a/b/c\0".to_vec(), Vec::new());
