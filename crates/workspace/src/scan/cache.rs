@@ -9,6 +9,7 @@
 
 use std::ffi::CString;
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,6 +29,8 @@ use crate::store::{Store, boot_id};
 const FOLDERS: &[u8; 16] = b"ralph-scan-v2\n\0\0";
 const FILES: &[u8; 16] = b"ralph-scan-v1\n\0\0";
 const CHECKSUM: usize = 20;
+/// So much of it is in memory at a time: it is written when the process has everything else in memory, too.
+const PIECE: usize = 1 << 16;
 
 /// What stands before an entry of a folder.
 const END: u8 = 0;
@@ -36,11 +39,20 @@ const FOLDER: u8 = 2;
 
 /// Writes what is certain of a workspace, with the hash of what decided it.
 pub(crate) fn save(path: &Path, directory: &Directory, decided_by: &Id, store: &Store) -> Result<(), Error> {
-    let mut bytes = begin(FOLDERS);
+    store.replace_with(path, |file| write(file, directory, decided_by, store))
+}
+
+fn write(file: &mut impl Write, directory: &Directory, decided_by: &Id, store: &Store) -> io::Result<()> {
+    let (mut bytes, mut hash) = (begin(FOLDERS), Sha1::new());
     bytes.extend(decided_by.0);
     push_folder(&mut bytes, directory);
     let mut open = vec![directory.entries.iter()];
     while let Some(entries) = open.last_mut() {
+        if bytes.len() >= PIECE {
+            hash.update(&bytes);
+            file.write_all(&bytes)?;
+            bytes.clear();
+        }
         match entries.next() {
             None => {
                 bytes.push(END);
@@ -65,7 +77,9 @@ pub(crate) fn save(path: &Path, directory: &Directory, decided_by: &Id, store: &
             Some(Entry { node: Node::Closed, .. }) => {}
         }
     }
-    store.replace(path, &finish(bytes))
+    hash.update(&bytes);
+    bytes.extend(hash.finalize());
+    file.write_all(&bytes)
 }
 
 fn push_folder(bytes: &mut Vec<u8>, directory: &Directory) {

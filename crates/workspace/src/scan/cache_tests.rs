@@ -72,6 +72,16 @@ fn what_is_certain_comes_back() {
 }
 
 #[test]
+fn what_is_written_in_many_pieces_comes_back() {
+    let mut root = tree();
+    root.entries = (0..3000).map(|number| file(&format!("{number:04}"), seen(false, Id([9; 20])))).collect();
+    let bytes = written(&root);
+    assert!(bytes.len() > 3 * PIECE);
+    let (back, _) = parse(&bytes).unwrap();
+    assert_eq!(seen_of(&back), seen_of(&root));
+}
+
+#[test]
 fn a_folder_that_has_to_be_listed_again_comes_back_without_its_stamp() {
     let mut root = tree();
     root.entries.push(Entry { name: CString::new("closed").unwrap(), node: Node::Closed });

@@ -69,7 +69,7 @@ impl Store {
     ) -> Result<(), Error> {
         let packed = deflate(deflater, &[&kind.header(content.len() as u64), content])
             .map_err(Error::io("compress an object for", &self.objects))?;
-        let temporary = self.write_temporary(&packed)?;
+        let temporary = self.write_temporary(|file| file.write_all(&packed))?;
         self.place(&temporary, id)
     }
 

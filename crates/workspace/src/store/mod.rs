@@ -261,7 +261,16 @@ impl Store {
 
     /// Replaces a file of the git directory in one step.
     pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<(), Error> {
-        let temporary = self.write_temporary(content)?;
+        self.replace_with(path, |file| file.write_all(content))
+    }
+
+    /// The same in pieces.
+    pub(crate) fn replace_with(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let temporary = self.write_temporary(write)?;
         fs::rename(&temporary, path).map_err(|source| {
             let _ = fs::remove_file(&temporary);
             Error::Io { action: "write", path: path.to_owned(), source }
@@ -269,9 +278,9 @@ impl Store {
     }
 
     /// Writes a new file under a name of its own.
-    fn write_temporary(&self, content: &[u8]) -> Result<PathBuf, Error> {
+    fn write_temporary(&self, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> Result<PathBuf, Error> {
         let (path, mut file) = self.temporary()?;
-        let mut written = io::Write::write_all(&mut file, content);
+        let mut written = write(&mut file);
         if self.durability == Durability::Power {
             written = written.and_then(|()| file.sync_all());
         }
