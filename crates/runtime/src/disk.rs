@@ -113,7 +113,7 @@ fn describe(name: &str, file: &Path) -> Option<Program> {
         inode: data.ino(),
         size: data.len(),
         modified: nanoseconds(data.mtime(), data.mtime_nsec()),
-        changed: nanoseconds(data.ctime(), data.ctime_nsec()),
+        changed: Some(nanoseconds(data.ctime(), data.ctime_nsec())),
     })
 }
 

@@ -10,7 +10,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use ralph_model::{LoopConfig, Sandboxing};
-use ralph_verify::pins::Expanded;
+use ralph_process::{Files, Level};
+use ralph_verify::pins::{self, Expanded, Program, Question};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -41,6 +42,33 @@ pub(crate) fn packages(config: &LoopConfig, environment: &[(OsString, OsString)]
             Some((path, package))
         })
         .collect()
+}
+
+/// The configuration with what the sandbox is worth for agents: none where this machine has no sandbox, or where the agent is a session
+/// of the user's own.
+pub(crate) fn as_confined(config: &LoopConfig, level: &Level) -> LoopConfig {
+    let is_open = matches!(level.files, Files::Open { .. }) || config.agent.is_in_session();
+    let sandbox = if is_open { Sandboxing::Off } else { config.sandbox };
+    LoopConfig { sandbox, ..config.clone() }
+}
+
+/// The programs that checks start from outside of the workspace. Where no agent can write, another link to one, or other permissions,
+/// say nothing of what it is.
+pub(crate) fn programs(
+    config: &LoopConfig,
+    environment: &[(OsString, OsString)],
+    question: &Question<'_>,
+) -> Vec<Program> {
+    let places = Places { config, environment, root: PathBuf::from(&config.workspace) };
+    let mut programs = pins::programs(question);
+    for program in &mut programs {
+        // In the home folder there are more places that an agent may write.
+        let is_own = places.variable("HOME").is_none_or(|home| program.file.starts_with(home));
+        if !is_own && !places.is_exposed(&program.file) {
+            program.changed = None;
+        }
+    }
+    programs
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]

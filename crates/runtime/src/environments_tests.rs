@@ -1,6 +1,9 @@
+use std::os::unix::fs::PermissionsExt as _;
+
 use ralph_model::{AgentSpec, Money};
 
 use super::*;
+use crate::disk::Disk;
 
 /// A home with an environment of poetry, unpacked sources of Cargo and Go, and an environment that nobody may write.
 struct Scene {
@@ -86,4 +89,36 @@ fn metadata_alone_is_a_doubt_and_no_change() {
     scene.write(".cargo/registry/src/index-1/itoa-1.0.0/src/lib.rs", "pub fn b() {}\n");
     let found = changed(&before);
     assert_eq!((names(&found.content), names(&found.metadata)), (vec![], vec!["itoa-1.0.0".to_owned()]));
+}
+
+#[test]
+fn another_link_to_a_program_is_no_change_of_it_where_no_agent_can_write() {
+    let mut scene = Scene::new();
+    let root = scene.folder.path().canonicalize().unwrap();
+    scene.write("programs/tool", "#!/bin/sh\n");
+    let tool = root.join("programs/tool");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let disk = Disk::new(&root.join("work"), root.join("programs").as_os_str());
+    let commands = ["tool --all".to_owned()];
+    let question = Question { sources: &disk, commands: &commands, protect: &[], files: &[], listings: &[] };
+    let found = |scene: &Scene| programs(&scene.config, &scene.environment, &question);
+    let in_home = found(&scene);
+    scene.environment = vec![("HOME".into(), root.join("home").into_os_string())];
+    let confined = found(&scene);
+    scene.config.sandbox = Sandboxing::Off;
+    let open = found(&scene);
+    fs::hard_link(&tool, root.join("programs/other")).unwrap();
+    let reported = [&in_home, &confined, &open].map(|before| pins::changed_programs(before, &disk).len());
+    assert_eq!(reported, [1, 0, 1]);
+    fs::write(&tool, "#!/bin/sh\nexit\n").unwrap();
+    assert_eq!(pins::changed_programs(&confined, &disk).len(), 1, "another content is one everywhere");
+}
+
+#[test]
+fn a_machine_without_a_sandbox_confines_no_agent() {
+    let scene = Scene::new();
+    let level = |files| Level { files, ..Level::none("") };
+    let confined = as_confined(&scene.config, &level(Files::Landlock { version: 4 }));
+    let open = as_confined(&scene.config, &level(Files::Open { why: "an old kernel".into() }));
+    assert_eq!((confined.sandbox, open.sandbox), (scene.config.sandbox, Sandboxing::Off));
 }

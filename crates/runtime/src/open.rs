@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 use crate::attempts::Attempts;
 use crate::drive::Driver;
+use crate::environments::as_confined;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::journaled::{End, head_of};
@@ -139,7 +140,8 @@ async fn record_start(
         SessionRecord::new(loop_id, &config, (services.now)()).save(&services.home)?;
     }
     let listings = crate::ask::ask_runners(&services, &config, &folder.logs(), &stops.flag()).await;
-    let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
+    let (folders, environment) = (folder.clone(), services.environment.clone());
+    let asked = as_confined(&config, &services.level);
     let told = listings.clone();
     let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
@@ -417,7 +419,8 @@ impl Found {
             commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
             branch: run.facts().start.branch.clone(),
         });
-        let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
+        let (folders, environment) = (folder.clone(), services.environment.clone());
+        let asked = as_confined(&config, &services.level);
         let seq = head.seq;
         let last = run.facts().last_iteration().and_then(|last| Some(last.run.as_ref()?.tree.clone()));
         let looked = blocking(move || {

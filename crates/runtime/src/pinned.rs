@@ -194,7 +194,7 @@ impl Pinned {
         let asked = Asked::of(config, environment, &root, listings);
         let disk = Disk::new(&root, &asked.path);
         let question = asked.question(&disk, &files);
-        let (mut answer, programs) = (pins::pins(&question), pins::programs(&question));
+        let (mut answer, programs) = (pins::pins(&question), environments::programs(config, environment, &question));
         answer.pins.extend(asked.pins.iter().cloned());
         let answer_pins = std::mem::take(&mut answer.pins);
         let pins = Pins::new(&answer_pins)?;
@@ -233,10 +233,10 @@ impl Pinned {
         let left_alone: Option<(TreeHash, BTreeSet<String>)> =
             left_alone.and_then(|bytes| serde_json::from_slice(&bytes).ok()).flatten();
         let disk = Disk::new(Path::new(&config.workspace), &search_path(environment));
-        if config.sandbox != Sandboxing::Off {
-            // An agent cannot write them: a tool that differs was upgraded by the user.
+        if config.sandbox != Sandboxing::Off || config.agent.is_in_session() {
+            // An agent cannot write them: a tool that differs was upgraded by the user. Hooks of a session may have another PATH.
             let asked = Asked::of(config, environment, Path::new(&config.workspace), &[]);
-            found.programs = pins::programs(&asked.question(&disk, &[]));
+            found.programs = environments::programs(config, environment, &asked.question(&disk, &[]));
         }
         Ok(Self {
             list: start.pins.clone(),

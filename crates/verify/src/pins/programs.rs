@@ -49,8 +49,9 @@ pub struct Program {
     pub size: u64,
     /// When its content changed last, in nanoseconds since 1970.
     pub modified: i128,
-    /// When anything about it changed last, in nanoseconds since 1970: no program can set this back.
-    pub changed: i128,
+    /// When anything about it changed last, in nanoseconds since 1970: no program can set this back. None where no agent can write:
+    /// there only another link or other permissions change this alone.
+    pub changed: Option<i128>,
 }
 
 /// Every program outside the workspace that the commands or what they start would find on PATH.
@@ -73,7 +74,7 @@ pub fn changed_programs(before: &[Program], sources: &dyn Sources) -> Vec<Tamper
         let detail = match sources.resolve(&program.name) {
             None => format!("{file} is gone"),
             Some(now) if now.file != program.file => format!("{} instead of {file}", now.file.display()),
-            Some(now) if now == *program => continue,
+            Some(now) if (Program { changed: program.changed.and(now.changed), ..now.clone() }) == *program => continue,
             Some(now) if (now.device, now.inode, now.size) == (program.device, program.inode, program.size) => {
                 format!("{file} was written to")
             }

@@ -161,7 +161,7 @@ impl Sources for Little {
             inode: 1,
             size: 1,
             modified: 1,
-            changed: 1,
+            changed: Some(1),
         })
     }
 
