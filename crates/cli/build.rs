@@ -10,6 +10,8 @@ const ORDER: &str = "functions.order";
 
 fn main() {
     println!("cargo:rerun-if-changed={ORDER}");
+    // Partial in `.cargo/config.toml`, where it decides how calls are compiled.
+    println!("cargo:rustc-link-arg-bin=ralph=-Wl,-z,now");
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     if is_release && is_linked_by_lld() {
