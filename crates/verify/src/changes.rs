@@ -360,7 +360,9 @@ fn places(
         true => {
             let all: Vec<Condition<'_>> = maybe.iter().flat_map(|at| conditions(source, *at)).collect();
             let rows = last_values(source, &tables, seed);
+            let holds_tests = source.marked(test, marks::TEST).any(|inner| Some(inner) != own);
             match all.is_empty() {
+                true if holds_tests => Vec::new(),
                 true => rows.chunks(1).map(|row| place(&all, true, row)).collect(),
                 false => vec![place(&all, true, &rows)],
             }

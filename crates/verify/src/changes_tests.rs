@@ -556,7 +556,7 @@ fn rows_are_changed_only_where_that_matters() {
 
 #[test]
 fn what_a_test_inside_another_asserts_is_its_own() {
-    let text = "test('a', async (t) => {\n  await t.test('b', () => {\n    assert.equal(f(), 1);\n  });\n  await t.test('e' + f(), () => {\n    assert.equal(f(), 3);\n  });\n});\ntest('c', async (t) => {\n  assert.ok(g());\n  await t.test('d', () => {\n    assert.equal(g(), 2);\n  });\n});\n";
+    let text = "test('a', async (t) => {\n  await t.test('b', () => {\n    assert.equal(f(), 1);\n  });\n  for (const name of ['x', 'y']) {\n    await t.test(name, () => {\n      assert.equal(f(), 3);\n    });\n  }\n});\ntest('c', async (t) => {\n  assert.ok(g());\n  await t.test('d', () => {\n    assert.equal(g(), 2);\n  });\n});\n";
     let tests = changeable_tests("a.test.js", text.as_bytes(), None, 0);
     let all: Vec<(&str, usize)> = tests.iter().map(|test| (test.name.as_str(), test.places.len())).collect();
     assert_eq!(all, [("b", 1), ("c", 1), ("d", 1)]);
