@@ -304,7 +304,7 @@ pub(crate) struct Found {
 
 /// A workspace that was taken.
 enum Opening {
-    Taken(Workspace),
+    Taken(Box<Workspace>),
     /// It is looked at, on a thread of its own: its start is set.
     Looking(JoinHandle<Result<Workspace, Error>>),
 }
@@ -313,7 +313,7 @@ impl Opening {
     /// On a thread that may block.
     fn wait(self) -> Result<Workspace, Error> {
         match self {
-            Self::Taken(workspace) => Ok(workspace),
+            Self::Taken(workspace) => Ok(*workspace),
             Self::Looking(looking) => {
                 Handle::current().block_on(looking).map_err(|_| Error::Vanished("looking at the workspace"))?
             }
@@ -378,7 +378,7 @@ impl Found {
         let Site { lock, mut workspace, repository } = site.finish(&services).await?;
         let agent_worked = |known: &KnownLoop| matches!(known.run.phase(), Phase::Working(_));
         let workspace = match known.as_ref().filter(|known| agent_worked(known)) {
-            None => Opening::Taken(workspace),
+            None => Opening::Taken(Box::new(workspace)),
             Some(known) => {
                 // Of these no later event says anything else.
                 let (start, max_file) = (known.run.facts().start.tree.clone(), known.config().max_file_size);
@@ -432,7 +432,7 @@ impl Found {
                     if let Some(moved) = rebuild {
                         moved.rebuild(&mut workspace, &run_start, &guard, (&asked, &environment), &folders)?;
                     }
-                    (Opening::Taken(workspace), false)
+                    (Opening::Taken(Box::new(workspace)), false)
                 }
             };
             let baseline = Baseline::load(&folders.guard())?;

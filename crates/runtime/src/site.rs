@@ -48,9 +48,11 @@ impl SiteOptions {
 pub struct TakenSite {
     loop_id: LoopId,
     root: PathBuf,
-    /// Also what people should know.
-    task: JoinHandle<Result<(Result<Site, Error>, Vec<String>), Error>>,
+    task: JoinHandle<Result<Attempt, Error>>,
 }
+
+/// A workspace that was taken or refused, and what people should know.
+type Attempt = (Result<Site, Error>, Vec<String>);
 
 impl TakenSite {
     /// Takes the workspace of a loop in a session, unless another machine works on that.
