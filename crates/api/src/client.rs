@@ -19,8 +19,8 @@ use crate::wire::{
 
 /// Longer than any call takes besides the time that it waits for a task.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The waits between the tries of a call that may be repeated.
-const RETRY_DELAYS: [u64; 4] = [100, 250, 600, 1500];
+/// The waits between the tries of a call that may be repeated, in milliseconds.
+const RETRY_DELAYS: &[u64] = &[100, 250, 600, 1500];
 const MAX_ANSWER: usize = 80 * 1024 * 1024;
 
 /// Whether a call that got no answer may be sent again.
@@ -36,6 +36,7 @@ pub struct Client {
     server: String,
     authorization: HeaderValue,
     http: Http,
+    retry_delays: &'static [u64],
 }
 
 impl fmt::Debug for Client {
@@ -59,7 +60,13 @@ impl Client {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| Error::Token)?;
         authorization.set_sensitive(true);
         let http = Http::new(uri.scheme_str() == Some("https")).map_err(|error| unreachable(base, &error))?;
-        Ok(Self { server: base.to_owned(), authorization, http })
+        Ok(Self { server: base.to_owned(), authorization, http, retry_delays: RETRY_DELAYS })
+    }
+
+    /// The same client, which sends every call once: its caller cannot wait.
+    #[must_use]
+    pub fn without_retries(self) -> Self {
+        Self { retry_delays: &[], ..self }
     }
 
     /// The server, as messages name it.
@@ -205,7 +212,7 @@ impl Client {
         repeat: Repeat,
         timeout: Duration,
     ) -> Result<Response<Incoming>> {
-        let mut delays = RETRY_DELAYS.iter().filter(|_| repeat == Repeat::Yes);
+        let mut delays = self.retry_delays.iter().filter(|_| repeat == Repeat::Yes);
         loop {
             let answer = self.send(&method, path, headers, body.clone(), timeout).await;
             let is_worth_repeating = match &answer {

@@ -11,7 +11,7 @@ use ralph_model::{Checkpoint, CheckpointReason, TaskId};
 use crate::input::{now, variable};
 
 /// How long the server may take: the agent waits for it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of a progress file that a session is given.
 const MAX_PROGRESS: u64 = 16 * 1024;
 
@@ -87,7 +87,7 @@ impl Task {
 fn send(server: String, token: String, checkpoint: &Checkpoint) -> Result<(), String> {
     let (task, report) = (checkpoint.task_id, CheckpointReport::from(checkpoint));
     let sent = async move {
-        let client = Client::new(&server, &token).map_err(|error| error.to_string())?;
+        let client = Client::new(&server, &token).map_err(|error| error.to_string())?.without_retries();
         client.set_checkpoint(task, &report).await.map_err(|error| error.to_string())
     };
     // On a thread of its own, which ends with the program: nothing limits how long a name is looked up.

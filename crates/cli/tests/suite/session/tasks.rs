@@ -111,4 +111,18 @@ fn a_server_gets_the_checkpoint_and_one_that_is_away_is_a_warning() {
         assert!(said.contains("did not take the checkpoint"), "{address}: {said}");
         assert!(start.elapsed() < Duration::from_secs(30), "{address}: {:?}", start.elapsed());
     }
+
+    // One that hangs up is not asked again: the agent waits.
+    drop(listener);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let calls = std::thread::spawn(move || {
+        drop(listener.accept().unwrap());
+        listener.set_nonblocking(true).unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        std::iter::from_fn(|| listener.accept().ok()).count()
+    });
+    let said = let_through(feed(reported(&address), &stop));
+    assert!(said.contains("did not take the checkpoint"), "{said}");
+    assert_eq!(calls.join().unwrap(), 0, "further calls");
 }
