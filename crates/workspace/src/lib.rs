@@ -2,7 +2,7 @@
 //! the files that a verdict depends on, the lock, and manners towards the user's repository.
 //!
 //! What a verdict depends on is known in three steps. [`Pins`] say which files that are; [`Workspace::pins_baseline`]
-//! remembers them, and [`Workspace::look`] finds in one pass what became of them and of the prohibited ones. What an
+//! remembers them, and [`Workspace::snapshot_guarded`] finds in one pass what became of them and of the prohibited ones. What an
 //! [`Offence`] wants restored goes in with [`Workspace::swap_in`] while the checks run, and out again with
 //! [`Workspace::swap_out`], also after a crash. Or the checks run in a [`Checkout`], which takes the same [`Placement`]s as
 //! an overlay over the agent's tree.
