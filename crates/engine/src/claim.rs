@@ -30,6 +30,11 @@ pub fn find_claim(message: &str, prompt: &str, promise: &str) -> bool {
         let last = last_object(&remove_echo(message, prompt, &promise));
         return last.is_some_and(|last| wanted.iter().all(|(key, value)| last.get(key) == Some(value)));
     }
+    // Most messages hold no promise, and nothing that follows adds a word to one.
+    let mut words = promise.split(|c: char| c.is_whitespace() || matches!(c, '<' | '>'));
+    if !words.all(|word| message.contains(word)) {
+        return false;
+    }
     if promise.contains('<') {
         let tag = fold_tags(&promise);
         return fold_tags(&own_words(message, prompt, &tag)).contains(&tag);
@@ -53,6 +58,9 @@ fn last_object(message: &str) -> Option<Map<String, Value>> {
 
 /// Why the agent cannot go on, when its final message says so in a `<blocked>` tag.
 pub fn find_blocked(message: &str, prompt: &str) -> Option<String> {
+    if !message.contains("<blocked>") {
+        return None;
+    }
     let own = own_words(message, prompt, "<blocked>");
     own.split("<blocked>").skip(1).find_map(|after| {
         let why = fold(after.split_once("</blocked>")?.0);
