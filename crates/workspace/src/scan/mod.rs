@@ -99,10 +99,19 @@ impl Directory {
 
     /// The paths of all files and links of its tree, sorted.
     pub(crate) fn paths(&self) -> Vec<Vec<u8>> {
-        let mut paths = Vec::new();
-        self.each(|path, entry| match &entry.node {
-            Node::File(FileState { seen: Some(_) }) | Node::Closed => paths.push(path.to_vec()),
-            Node::File(FileState { seen: None }) | Node::Directory(_) => {}
+        let is_in_tree = |entry: &Entry| match &entry.node {
+            Node::File(FileState { seen }) => seen.is_some(),
+            Node::Closed => true,
+            Node::Directory(_) => false,
+        };
+        // Counted first: a list that grows takes twice the memory of a loop's largest.
+        let mut count = 0;
+        self.each(|_, entry| count += usize::from(is_in_tree(entry)));
+        let mut paths = Vec::with_capacity(count);
+        self.each(|path, entry| {
+            if is_in_tree(entry) {
+                paths.push(path.to_vec());
+            }
         });
         paths.sort();
         paths

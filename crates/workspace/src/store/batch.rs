@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::loose::{Deflater, deflater};
+use super::loose::{Deflater, Small};
 use super::pack::PackWriter;
 use super::{Durability, Store};
 use crate::Error;
@@ -31,7 +31,13 @@ pub(crate) enum Written {
 
 impl Batch {
     pub(crate) fn new() -> Self {
-        Self { deflater: deflater(), waiting: Vec::new(), waiting_bytes: 0, pack: None, queued: HashSet::new() }
+        Self {
+            deflater: Deflater::default(),
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            pack: None,
+            queued: HashSet::new(),
+        }
     }
 
     /// Takes an object that the store may not have yet. It is certain to be there after [`Batch::finish`].
@@ -43,7 +49,7 @@ impl Batch {
         self.waiting_bytes += content.len();
         self.waiting.push((id, kind, content));
         let many = self.waiting.len() > MAX_LOOSE || self.waiting_bytes > MAX_WAITING;
-        if self.pack.is_some() || many { self.pack_waiting(store) } else { Ok(()) }
+        if self.pack.is_some() || many { self.pack_waiting(store, Small::Compressed) } else { Ok(()) }
     }
 
     /// Takes what stands for a file that is too large to be read.
@@ -54,13 +60,13 @@ impl Batch {
         Ok(id)
     }
 
-    fn pack_waiting(&mut self, store: &Store) -> Result<(), Error> {
+    fn pack_waiting(&mut self, store: &Store, small: Small) -> Result<(), Error> {
         let mut pack = match self.pack.take() {
             Some(pack) => pack,
             None => PackWriter::create(store)?,
         };
         for (id, kind, content) in self.waiting.drain(..) {
-            pack.add(&mut self.deflater, kind, id, &content)?;
+            pack.add((&mut self.deflater, small), kind, id, &content)?;
         }
         self.waiting_bytes = 0;
         if pack.is_full() {
@@ -72,12 +78,15 @@ impl Batch {
     }
 
     pub(crate) fn finish(&mut self, store: &Store) -> Result<Written, Error> {
-        self.queued.clear();
+        // The first snapshot of a loop queues every file, others a few.
+        self.queued = HashSet::new();
         self.waiting_bytes = 0;
         // A durable store pays for every file with a flush, so that even two objects are cheaper together.
         let together = store.durability == Durability::Power && self.waiting.len() > 1;
-        if self.pack.is_some() || together {
-            self.pack_waiting(store)?;
+        if self.pack.is_some() {
+            self.pack_waiting(store, Small::Compressed)?;
+        } else if together {
+            self.pack_waiting(store, Small::Plain)?;
         }
         if let Some(pack) = self.pack.take() {
             pack.finish(store)?;

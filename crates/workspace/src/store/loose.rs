@@ -44,19 +44,54 @@ pub(super) fn read(objects: &Path, kind: Kind, id: &Id) -> Result<Option<Vec<u8>
     Ok((Id::of(kind, &content) == *id).then_some(content))
 }
 
-/// A compressor that can be used again and again: making one costs more than most objects.
-pub(super) type Deflater = ZlibEncoder<Vec<u8>>;
+/// How large an object may be that [`Small::Plain`] means: a block of the disk.
+const MAX_PLAIN: usize = 4096;
 
-pub(super) fn deflater() -> Deflater {
-    ZlibEncoder::new(Vec::new(), Compression::fast())
+/// What becomes of small objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Small {
+    /// They are written as they are: to compress a few costs more time than the disk saves, and a file takes up a whole block.
+    Plain,
+    /// They are compressed: there are many.
+    Compressed,
 }
 
-/// Compresses the parts, one after the other, as one stream.
-pub(super) fn deflate(deflater: &mut Deflater, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
-    for part in parts {
-        deflater.write_all(part)?;
+/// A compressor that can be used again and again: making one costs more than most objects.
+#[derive(Default)]
+pub(super) struct Deflater(Option<ZlibEncoder<Vec<u8>>>);
+
+impl Deflater {
+    /// Compresses the parts, one after the other, as one stream.
+    pub(super) fn deflate(&mut self, small: Small, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
+        if small == Small::Plain
+            && let Some(stored) = stored(parts)
+        {
+            return Ok(stored);
+        }
+        let encoder = self.0.get_or_insert_with(|| ZlibEncoder::new(Vec::new(), Compression::fast()));
+        for part in parts {
+            encoder.write_all(part)?;
+        }
+        encoder.reset(Vec::new())
     }
-    deflater.reset(Vec::new())
+}
+
+/// The parts as a stream of one block that is not compressed, if there is little of them.
+fn stored(parts: &[&[u8]]) -> Option<Vec<u8>> {
+    let size: usize = parts.iter().map(|part| part.len()).sum();
+    let length = u16::try_from(size).ok().filter(|_| size <= MAX_PLAIN)?;
+    // The header of zlib, and of the last block.
+    let mut stream = vec![0x78, 0x01, 0x01];
+    stream.extend(length.to_le_bytes());
+    stream.extend((!length).to_le_bytes());
+    parts.iter().for_each(|part| stream.extend_from_slice(part));
+    let (mut a, mut b) = (1u32, 0u32);
+    for byte in parts.iter().copied().flatten() {
+        a = (a + u32::from(*byte)) % 65_521;
+        b = (b + a) % 65_521;
+    }
+    stream.extend((b << 16 | a).to_be_bytes());
+    Some(stream)
 }
 
 impl Store {
@@ -67,7 +102,8 @@ impl Store {
         id: &Id,
         content: &[u8],
     ) -> Result<(), Error> {
-        let packed = deflate(deflater, &[&kind.header(content.len() as u64), content])
+        let packed = deflater
+            .deflate(Small::Plain, &[&kind.header(content.len() as u64), content])
             .map_err(Error::io("compress an object for", &self.objects))?;
         let temporary = self.write_temporary(|file| file.write_all(&packed))?;
         self.place(&temporary, id)

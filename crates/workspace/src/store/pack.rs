@@ -12,7 +12,7 @@ use flate2::read::ZlibDecoder;
 use sha1::{Digest, Sha1};
 
 use super::Store;
-use super::loose::{Deflater, deflate};
+use super::loose::{Deflater, Small};
 use crate::Error;
 use crate::object::{Id, Kind};
 
@@ -43,7 +43,13 @@ impl PackWriter {
         self.offset > FULL
     }
 
-    pub(super) fn add(&mut self, deflater: &mut Deflater, kind: Kind, id: Id, content: &[u8]) -> Result<(), Error> {
+    pub(super) fn add(
+        &mut self,
+        (deflater, small): (&mut Deflater, Small),
+        kind: Kind,
+        id: Id,
+        content: &[u8],
+    ) -> Result<(), Error> {
         self.buffer.clear();
         let mut size = content.len() as u64;
         let mut byte = kind.number() << 4 | (size & 15) as u8;
@@ -54,7 +60,7 @@ impl PackWriter {
             size >>= 7;
         }
         self.buffer.push(byte);
-        self.buffer.extend(deflate(deflater, &[content]).map_err(Error::io("compress", &self.temporary))?);
+        self.buffer.extend(deflater.deflate(small, &[content]).map_err(Error::io("compress", &self.temporary))?);
         let mut crc = Crc::new();
         crc.update(&self.buffer);
         self.file.write_all(&self.buffer).map_err(Error::io("write", &self.temporary))?;
