@@ -77,6 +77,8 @@ pub(crate) struct Context {
     /// Settings of agents that cannot be put back, and files that are too large, as far as the user knows of them.
     told: Mutex<BTreeSet<String>>,
     steering: Mutex<Steering>,
+    /// Builds for the next confirming runs, from the start of an agent until they are used.
+    supply: Mutex<Option<builds::Supply>>,
 }
 
 /// What is read and put back in the workspace, one at a time.
@@ -266,6 +268,7 @@ impl Context {
             read_until: Mutex::default(),
             told: Mutex::default(),
             steering: Mutex::default(),
+            supply: Mutex::default(),
             services,
             loop_id,
             access: config.access.clone(),
@@ -313,6 +316,9 @@ impl Context {
 
     /// Removes what only checks needed: their folder, their caches. A resumed loop makes them anew.
     pub(crate) async fn clear_scratch(&self) {
+        if let Some(supply) = self.take_supply() {
+            self.close(supply).await;
+        }
         let folder = self.folder.clone();
         let cleared = self
             .with_workspace(move |ground| {
@@ -433,8 +439,8 @@ impl Context {
 
 /// A thread that panicked while it held the workspace left no half-made value behind: every method of it rewrites what
 /// it caches.
-fn lock(ground: &Mutex<WorkspaceState>) -> MutexGuard<'_, WorkspaceState> {
-    ground.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What processes may write and what they do not see. Looked up once: a path that does not exist cannot be allowed, and most

@@ -1,8 +1,11 @@
 //! Pinned files, the tripwire and the sandbox, where a crash or a person comes in between. What cheats come to is in the corpus.
 
+use std::fs;
+use std::path::Path;
+
 use ralph_testkit::{Repo, Script, Step};
 
-use crate::aid::kinds;
+use crate::aid::{finish, kinds, wait_until};
 use crate::harness::{Ended, User, run_words_with};
 
 const TEST: &str = "import unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n    def test_add(self):\n        \
@@ -61,7 +64,7 @@ fn killed_in_the_middle_of_the_tripwire_ralph_puts_the_tests_back_the_next_time(
     let fix = user.agent(Script::new().otherwise([Step::write("calc.py", RIGHT)]));
     let words = run_words_with(&fix, 1, &["--unmetered", "--criteria", check]);
     let child = user.spawn(repo.path(), &words);
-    crate::aid::wait_until("tests to be changed", || repo.read("test_calc.py") != TEST);
+    wait_until("tests to be changed", || repo.read("test_calc.py") != TEST);
     crate::aid::kill(child);
     let explained = run_words_with(&fix, 1, &["--unmetered", "--criteria", "false", "--no-tripwire"]);
     user.ralph(repo.path(), &explained).with_code(10);
@@ -131,4 +134,24 @@ fn a_test_that_is_executed_itself_is_still_executable_when_it_is_changed() {
     let words = run_words_with(&fix, 1, &["--unmetered", "--criteria", "./test_calc.py -v && python3 -m unittest -v"]);
     let result = user.ralph(repo.path(), &words).ok().json();
     assert_eq!(result["verdict"]["tripwire"]["is"], "testsFail", "{result}");
+}
+
+#[test]
+fn builds_are_copied_while_the_agent_works_and_the_copies_go_with_the_loop() {
+    let (user, repo) = project();
+    // Only checks before the first iteration and confirming runs have the variable.
+    let check = "[ -z \"$GOCACHE\" ] || { mkdir -p \"$GOCACHE\" && echo x > \"$GOCACHE/object\"; }; false";
+    let agent = "sh -c 'cat > /dev/null; until [ -e seen ]; do sleep 0.05; done'";
+    let words = run_words_with(agent, 1, &["--unmetered", "--criteria", check]);
+    let child = user.spawn(repo.path(), &words);
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let all = || entries(&user.state().join("builds")).map(|folder| folder.join("workspace"));
+    let copies = || all().flat_map(|folder| entries(&folder.join("next")).collect::<Vec<_>>());
+    wait_until("copies for two runs", || {
+        copies().filter(|copy| fs::read(copy.join("go/object")).is_ok_and(|object| object == b"x\n")).count() == 2
+    });
+    repo.write("seen", "");
+    finish(child).with_code(10);
+    assert!(all().all(|folder| folder.join("kept/go/object").exists()));
+    assert!(all().all(|folder| !folder.join("next").exists()));
 }

@@ -71,7 +71,11 @@ impl Context {
         let settings = self.use_settings(&agent, attempt).await?;
         // The commits are only a figure in the history, here and below; expectations look for themselves.
         let head = self.on_repository(|repository| repository.head().ok());
-        let (repository, head) = tokio::join!(self.guard_repository(Runs::Agent, attempt), head);
+        let (repository, head, stocked) =
+            tokio::join!(self.guard_repository(Runs::Agent, attempt), head, self.stock_up());
+        if let Err(error) = stocked {
+            self.services.warn(format!("builds for confirming runs could not be copied: {}", error.chain()));
+        }
         let (repository, head) = (repository?, head?.flatten());
         base.hold.extend(settings.iter().chain(&repository.shared).map(Shared::hold));
         let line = self.wire().open(&agent, &mut base, task.budget, iteration, attempt).await?;

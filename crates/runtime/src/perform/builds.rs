@@ -2,22 +2,24 @@
 //!
 //! ```text
 //!   before the first iteration:  kept ── moved ──► used ── the checks, on the start ──► kept
-//!   each confirming run:         kept ── copied ─► next ── moved ──► used ── the checks, on the work ──► gone ──► removed
+//!   each confirming run:         kept ── copied ─► next/… ── moved ──► used ── the checks, on the work ──► gone ──► removed
 //! ```
 //!
 //! What one run left is removed, and what the next one begins with is copied, while checks run: they can write only what is used.
+//! Small builds are copied while the agent runs, for as many runs as usually follow: on some file systems a new file takes
+//! half a millisecond.
 //!
 //! Code of an agent runs in every confirming run and can write what is used there, so that nothing of it is kept. What is used
 //! always lies at the same path, because builds remember paths. Cargo compares times and not contents: what changed since
 //! gets a later time than what is kept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use ralph_model::TreeHash;
@@ -25,6 +27,7 @@ use ralph_workspace::{Placement, StopFlag};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 use super::WorkspaceState;
 use super::place::{on_builds, remove_tree};
@@ -45,12 +48,16 @@ pub(super) const VARIABLES: [(&str, &str); 6] = [
 const MAX_ONE: u64 = 4 << 30;
 /// Bytes that are kept for all of them.
 const MAX_ALL: u64 = 12 << 30;
+/// Builds up to this size are copied before anybody knows whether the copies will be used.
+const MAX_AHEAD: u64 = 128 << 20;
+/// How many copies of them there are then: few confirmations take more runs.
+const AHEAD: usize = 2;
 /// How long builds are kept that no loop uses.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 const KEPT: &str = "kept";
 const USED: &str = "used";
-/// A copy for the run that comes next.
+/// Copies for the runs that come next, each in a folder of its own.
 const NEXT: &str = "next";
 /// What the last run used.
 const GONE: &str = "gone";
@@ -77,6 +84,8 @@ pub(super) struct Builds {
     place: Place,
     lock: Arc<OwnedFd>,
     record: Option<Record>,
+    /// Copies are made one after the other, so that the first one is there soon.
+    copying: Mutex<()>,
 }
 
 /// Where checks run. Builds of one kind of place are never used in the other.
@@ -104,7 +113,7 @@ impl Builds {
         Home::make_private(&folder)?;
         let Some(lock) = lock(&folder)? else { return Ok(None) };
         let record = read_record(&folder);
-        let builds = Self { folder, place, lock: Arc::new(lock.into()), record };
+        let builds = Self { folder, place, lock: Arc::new(lock.into()), record, copying: Mutex::default() };
         builds.clear()?;
         Ok(Some(builds))
     }
@@ -129,9 +138,14 @@ impl Builds {
         !self.folder.join(KEPT).is_dir()
     }
 
-    /// Whether one more copy leaves as much room on the disk as the checks that run meanwhile may need.
-    fn has_room(&self) -> bool {
-        let bytes = self.record.as_ref().map_or(0, |record| record.bytes);
+    /// Bytes that one copy takes.
+    fn bytes(&self) -> u64 {
+        self.record.as_ref().map_or(0, |record| record.bytes)
+    }
+
+    /// Whether so many more copies leave as much room on the disk as what runs meanwhile may need.
+    fn has_room(&self, copies: usize) -> bool {
+        let bytes = self.bytes().saturating_mul(copies as u64);
         rustix::fs::statvfs(&self.folder).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) / 4 > bytes)
     }
 
@@ -145,13 +159,16 @@ impl Builds {
         Home::make_private(&used)
     }
 
-    /// Removes what a run used, and copies what is kept for the next one, to be thrown away as well.
-    pub(super) fn prepare(&self, stop: &StopFlag) -> Result<(), Error> {
-        let (kept, next) = (self.folder.join(KEPT), self.folder.join(NEXT));
+    /// Removes what a run used, and copies what is kept for a later one, to be thrown away as well.
+    pub(super) fn prepare(&self, stop: &StopFlag) -> Result<PathBuf, Error> {
+        let _alone = self.copying.lock().unwrap_or_else(PoisonError::into_inner);
+        let (kept, all) = (self.folder.join(KEPT), self.folder.join(NEXT));
         remove_tree(&self.folder.join(GONE))?;
+        Home::make_private(&all)?;
+        let next = all.join(Uuid::new_v4().to_string());
         Home::make_private(&next)?;
         if self.is_empty() {
-            return Ok(());
+            return Ok(next);
         }
         if let Err(error) = copy(&kept, &next, stop) {
             if stop.is_requested() {
@@ -160,21 +177,21 @@ impl Builds {
             }
             tracing::warn!(%error, "what is kept of earlier builds could not be copied");
             remove_tree(&next)?;
-            return Home::make_private(&next);
+            Home::make_private(&next)?;
         }
-        Ok(())
+        Ok(next)
     }
 
     /// Puts what was prepared where it is used, in place of what the last run left.
-    pub(super) fn enter(&self) -> Result<(), Error> {
-        let (next, used, gone) = (self.folder.join(NEXT), self.used(), self.folder.join(GONE));
+    pub(super) fn enter(&self, next: &Path) -> Result<(), Error> {
+        let (used, gone) = (self.used(), self.folder.join(GONE));
         remove_tree(&gone)?;
         if let Err(error) = fs::rename(&used, &gone)
             && error.kind() != io::ErrorKind::NotFound
         {
             return Err(Error::file(&used)(error));
         }
-        fs::rename(&next, &used).map_err(Error::file(&next))
+        fs::rename(next, &used).map_err(Error::file(next))
     }
 
     /// Removes what confirming runs left.
@@ -239,49 +256,56 @@ impl Builds {
 pub(super) struct Supply {
     builds: Option<Arc<Builds>>,
     stop: StopFlag,
-    /// The copy for the run that comes next.
-    copying: Option<JoinHandle<Result<(), Error>>>,
+    /// Copies for the runs that come next.
+    copies: VecDeque<JoinHandle<Result<PathBuf, Error>>>,
 }
 
 impl Supply {
     pub(super) const fn new(builds: Option<Arc<Builds>>, stop: StopFlag) -> Self {
-        Self { builds, stop, copying: None }
+        Self { builds, stop, copies: VecDeque::new() }
+    }
+
+    /// Begins to copy for the runs of a verdict that may come, if the builds are small.
+    pub(super) fn stock_up(&mut self) {
+        if self.builds.as_ref().is_some_and(|builds| builds.bytes() <= MAX_AHEAD && builds.has_room(AHEAD)) {
+            (0..AHEAD).for_each(|_| self.copy());
+        }
     }
 
     /// Begins to copy for the run that comes next, while something else happens, if both fit on the disk.
     pub(super) fn copy_ahead(&mut self) {
-        if self.builds.as_ref().is_some_and(|builds| builds.has_room()) {
+        // What a run left is removed only where no copy waits to take its place.
+        if self.copies.is_empty() && self.builds.as_ref().is_some_and(|builds| builds.has_room(1)) {
             self.copy();
         }
     }
 
     fn copy(&mut self) {
-        if let (Some(builds), None) = (&self.builds, &self.copying) {
+        if let Some(builds) = &self.builds {
             let (builds, stop) = (Arc::clone(builds), self.stop.clone());
-            self.copying = Some(tokio::task::spawn_blocking(move || builds.prepare(&stop)));
+            self.copies.push_back(tokio::task::spawn_blocking(move || builds.prepare(&stop)));
         }
     }
 
     /// The builds for a run that is about to begin.
     pub(super) async fn take(&mut self) -> Result<Option<Arc<Builds>>, Error> {
-        self.copy();
-        self.copied().await?;
         let Some(builds) = self.builds.clone() else { return Ok(None) };
-        on_builds(move || builds.enter().map(|()| Some(builds))).await
+        if self.copies.is_empty() {
+            self.copy();
+        }
+        let Some(copy) = self.copies.pop_front() else { return Ok(None) };
+        let next = copy.await.map_err(|_| Error::Vanished("the builds of confirming runs"))??;
+        on_builds(move || builds.enter(&next).map(|()| Some(builds))).await
     }
 
     /// Removes everything that the runs left.
     pub(super) async fn close(mut self) -> Result<(), Error> {
-        let copied = self.copied().await;
-        if let Some(builds) = self.builds {
-            on_builds(move || builds.clear()).await?;
+        while let Some(copy) = self.copies.pop_front() {
+            // Nobody needs it any more, so that it does not matter whether it was made.
+            let _ = copy.await;
         }
-        copied
-    }
-
-    async fn copied(&mut self) -> Result<(), Error> {
-        let Some(copying) = self.copying.take() else { return Ok(()) };
-        copying.await.map_err(|_| Error::Vanished("the builds of confirming runs"))?
+        let Some(builds) = self.builds else { return Ok(()) };
+        on_builds(move || builds.clear()).await
     }
 }
 

@@ -27,8 +27,8 @@ fn what_a_confirming_run_writes_is_not_there_in_the_next() {
     for _ in 0..2 {
         let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
         assert!(Builds::take(&workspace, Place::Workspace).unwrap().is_none(), "two at a time");
-        builds.prepare(&StopFlag::default()).unwrap();
-        builds.enter().unwrap();
+        builds.enter(&builds.prepare(&StopFlag::default()).unwrap()).unwrap();
+        assert_eq!(fs::metadata(builds.used()).unwrap().mode() & 0o777, 0o700);
         let object = builds.used().join("cargo/object");
         assert_eq!(fs::read_to_string(&object).unwrap(), "start");
         assert_eq!(fs::metadata(&object).unwrap().modified().unwrap(), modified, "builds compare times");
@@ -54,12 +54,12 @@ fn a_copy_is_stopped_between_two_files_and_in_the_middle_of_one() {
     let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
     let stopped = builds.prepare(&stop);
     assert!(matches!(stopped, Err(Error::Workspace(ralph_workspace::Error::Stopped))), "{stopped:?}");
-    assert!(!builds.folder.join(NEXT).join("cargo").exists());
+    let begun: Vec<_> = fs::read_dir(builds.folder.join(NEXT)).unwrap().map(|next| next.unwrap().path()).collect();
+    assert!(begun.len() == 1 && !begun[0].join("cargo").exists());
     drop(builds);
     // What is kept is still whole.
     let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
-    builds.prepare(&StopFlag::default()).unwrap();
-    builds.enter().unwrap();
+    builds.enter(&builds.prepare(&StopFlag::default()).unwrap()).unwrap();
     assert_eq!(fs::read_to_string(builds.used().join("cargo/object")).unwrap(), "start");
 
     let (large, copied) = (home.path().join("large"), home.path().join("copied"));
@@ -74,20 +74,67 @@ fn the_next_run_begins_with_what_was_prepared_while_the_last_one_wrote() {
     let workspace = home.path().join("builds/one");
     kept(&workspace, "start");
     let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
-    builds.prepare(&StopFlag::default()).unwrap();
+    let mut next = builds.prepare(&StopFlag::default()).unwrap();
     for _ in 0..3 {
-        builds.enter().unwrap();
+        builds.enter(&next).unwrap();
         let object = builds.used().join("cargo/object");
         assert_eq!(fs::read_to_string(&object).unwrap(), "start");
         fs::write(&object, "poison").unwrap();
-        builds.prepare(&StopFlag::default()).unwrap();
+        next = builds.prepare(&StopFlag::default()).unwrap();
         // Whoever can write only what is used reaches neither of the others.
         fs::write(&object, "late").unwrap();
         assert!(!builds.folder.join(GONE).exists());
     }
     builds.clear().unwrap();
-    let left: BTreeSet<_> = fs::read_dir(&builds.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, BTreeSet::from(["kept".into(), "kept.json".into(), "lock".into()]));
+    assert_eq!(left_in(&builds.folder), ["kept", "kept.json", "lock"]);
+}
+
+fn left_in(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[tokio::test]
+async fn small_builds_are_copied_for_several_runs_before_the_first_one() {
+    let home = tempfile::tempdir().unwrap();
+    let workspace = home.path().join("builds/one");
+    kept(&workspace, "start");
+    let builds = Arc::new(Builds::take(&workspace, Place::Workspace).unwrap().unwrap());
+    let folder = builds.folder.clone();
+    let mut supply = Supply::new(Some(builds), StopFlag::default());
+    supply.stock_up();
+    while supply.copies.iter().any(|copy| !copy.is_finished()) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(left_in(&folder.join(NEXT)).len(), AHEAD);
+    // From here on, nothing can be copied.
+    remove_tree(&folder.join(KEPT)).unwrap();
+    for _ in 0..AHEAD {
+        let builds = supply.take().await.unwrap().unwrap();
+        supply.copy_ahead();
+        let object = builds.used().join("cargo/object");
+        assert_eq!(fs::read_to_string(&object).unwrap(), "start");
+        fs::write(&object, "poison").unwrap();
+    }
+    let builds = supply.take().await.unwrap().unwrap();
+    assert!(left_in(&builds.used()).is_empty());
+    drop(builds);
+    supply.close().await.unwrap();
+    assert_eq!(left_in(&folder), ["kept.json", "lock"]);
+}
+
+#[tokio::test]
+async fn large_builds_are_copied_for_a_run_that_is_certain_to_come() {
+    let home = tempfile::tempdir().unwrap();
+    let workspace = home.path().join("builds/one");
+    kept(&workspace, "start");
+    let mut builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
+    builds.record.as_mut().unwrap().bytes = MAX_AHEAD + 1;
+    let mut supply = Supply::new(Some(Arc::new(builds)), StopFlag::default());
+    supply.stock_up();
+    assert!(supply.copies.is_empty());
+    let builds = supply.take().await.unwrap().unwrap();
+    assert_eq!(fs::read_to_string(builds.used().join("cargo/object")).unwrap(), "start");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use ralph_workspace::{Checkout, Placement, Since};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-use super::Context;
-use super::builds::{self, Builds, VARIABLES};
+use super::builds::{self, Builds, Supply, VARIABLES};
+use super::{Context, lock};
 use crate::error::Error;
 use crate::home::Home;
 
@@ -190,9 +190,7 @@ impl Context {
 
     /// Takes what builds begin with; none where another loop uses it, or where nothing can be kept.
     pub(super) async fn take_builds(&self, caches: Caches) -> Result<Option<Arc<Builds>>, Error> {
-        let origin = self.config.origin.as_ref().map(PathBuf::from);
-        let is_apart = origin.is_some() || self.config.verify == Verify::Isolated;
-        let place = if is_apart { builds::Place::Apart } else { builds::Place::Workspace };
+        let (origin, place) = (self.config.origin.as_ref().map(PathBuf::from), self.place());
         let folder = self.services.home.builds(origin.as_deref().unwrap_or(&self.root));
         on_builds(move || {
             let Some(builds) = Builds::take(&folder, place)? else { return Ok(None) };
@@ -205,6 +203,34 @@ impl Context {
             Ok(Some(Arc::new(builds)))
         })
         .await
+    }
+
+    fn place(&self) -> builds::Place {
+        let is_apart = self.config.origin.is_some() || self.config.verify == Verify::Isolated;
+        if is_apart { builds::Place::Apart } else { builds::Place::Workspace }
+    }
+
+    /// Copies small builds while an agent runs. Not those that other loops may want meanwhile.
+    pub(super) async fn stock_up(&self) -> Result<(), Error> {
+        if !self.config.tripwire || self.place() == builds::Place::Apart || lock(&self.supply).is_some() {
+            return Ok(());
+        }
+        if let Some(builds) = self.take_builds(Caches::Own).await? {
+            let mut supply = Supply::new(Some(builds), self.stop_flag().await?);
+            supply.stock_up();
+            *lock(&self.supply) = Some(supply);
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_supply(&self) -> Option<Supply> {
+        lock(&self.supply).take()
+    }
+
+    pub(super) async fn close(&self, supply: Supply) {
+        if let Err(error) = supply.close().await {
+            self.services.warn(error.chain());
+        }
     }
 
     /// Keeps what the checks of the start built, for confirming runs.

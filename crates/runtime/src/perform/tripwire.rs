@@ -57,11 +57,12 @@ impl Context {
     ) -> Result<Answer, Error> {
         let prefix = format!("iteration-{iteration}-{attempt}-tripwire");
         let mut tried = Vec::new();
-        let mut supply = Supply::new(self.take_builds(Caches::Own).await?, self.stop_flag().await?);
+        let mut supply = match self.take_supply() {
+            Some(supply) => supply,
+            None => Supply::new(self.take_builds(Caches::Own).await?, self.stop_flag().await?),
+        };
         let confirmed = self.confirm(prefix, &claimed, &mut supply, &mut tried, stop).await;
-        if let Err(error) = supply.close().await {
-            self.services.warn(error.chain());
-        }
+        self.close(supply).await;
         let (tripwire, moved) = confirmed?;
         Ok(Event::TripwireFinished { attempt, tripwire, moved, outputs: tried }.into())
     }
