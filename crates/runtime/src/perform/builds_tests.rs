@@ -138,6 +138,22 @@ async fn large_builds_are_copied_for_a_run_that_is_certain_to_come() {
 }
 
 #[test]
+fn copies_lie_in_different_parts_of_a_disk_that_can_do_so() {
+    let home = tempfile::tempdir().unwrap();
+    if let Err(error) = spread(home.path()) {
+        eprintln!("this file system cannot: {error}");
+        return;
+    }
+    let workspace = home.path().join("builds/one");
+    kept(&workspace, "start");
+    let builds = Builds::take(&workspace, Place::Workspace).unwrap().unwrap();
+    let next = builds.prepare(&StopFlag::default()).unwrap();
+    let flags = |folder: &Path| ioctl_getflags(File::open(folder).unwrap()).unwrap();
+    assert!(flags(next.parent().unwrap()).contains(IFlags::TOPDIR));
+    assert!(!flags(&next).contains(IFlags::TOPDIR), "what is in one copy lies together");
+}
+
+#[test]
 fn builds_of_a_start_that_did_not_end_are_not_kept() {
     let home = tempfile::tempdir().unwrap();
     let workspace = home.path().join("builds/one");
