@@ -100,9 +100,22 @@ pub(crate) struct PostgresBackend {
 }
 
 impl PostgresBackend {
+    /// A transaction that writes.
+    pub(super) async fn begin(&self) -> sqlx::Result<Transaction<'static, Postgres>> {
+        self.begin_with("BEGIN").await
+    }
+
     /// A transaction of several reads that see one state.
     pub(super) async fn snapshot(&self) -> sqlx::Result<Transaction<'static, Postgres>> {
-        self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+        self.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+    }
+
+    /// By a task, which is not cancelled with a caller who no longer waits: the driver would then give a connection back on which the
+    /// transaction has begun, and whoever gets it next would write into that.
+    async fn begin_with(&self, statement: &'static str) -> sqlx::Result<Transaction<'static, Postgres>> {
+        let pool = self.pool.clone();
+        let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
+        begun.unwrap_or(Err(sqlx::Error::WorkerCrashed))
     }
 
     pub(super) async fn close(&self) -> sqlx::Result<()> {
@@ -185,9 +198,12 @@ pub(super) fn fault(place: &str, doing: &'static str, source: &sqlx::Error) -> E
             other => other.to_string(),
         };
         return match source {
-            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => {
-                Error::Unreachable { place, detail }
-            }
+            // A server that starts may answer as none.
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed => Error::Unreachable { place, detail },
             _ => Error::Database { place, doing, detail },
         };
     };

@@ -174,7 +174,7 @@ impl<'s> Session<'s> {
         let started = Instant::now();
         let connection = match backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability).await.map(Connection::SqliteWriter),
-            Backend::Postgres(postgres) => postgres.pool.begin().await.map(Connection::PostgresTransaction),
+            Backend::Postgres(postgres) => postgres.begin().await.map(Connection::PostgresTransaction),
         };
         let waited = started.elapsed();
         if waited >= LONG_WAIT {

@@ -108,6 +108,41 @@ async fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
 }
 
 #[tokio::test]
+async fn a_caller_that_gives_up_leaves_no_transaction_open() {
+    let cluster = Cluster::start();
+    let database = Database::postgres(&cluster, "given-up");
+    let store = database.open().await;
+    started(&store, id(1), 5).await;
+    // After any number of steps, so that some give up while the transaction begins.
+    for steps in 0..300 {
+        let patience = || async move {
+            for _ in 0..steps % 60 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            acquired = store.acquire(id(1), None) => drop(acquired.unwrap()),
+            () = patience() => {}
+        }
+        tokio::select! {
+            biased;
+            verified = store.verify(id(1)) => drop(verified.unwrap()),
+            () = patience() => {}
+        }
+    }
+    let open = "SELECT COUNT(*), 0::bigint FROM pg_stat_activity
+        WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+    let all_end = async {
+        while database.pairs(open).await != [(0, 0)] {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    // Sooner than the server ends what is idle.
+    tokio::time::timeout(Duration::from_secs(20), all_end).await.expect("a transaction is open");
+}
+
+#[tokio::test]
 async fn a_server_that_is_not_there_or_refuses_is_named_without_the_password() {
     let cluster = Cluster::start();
     let port = cluster.url("x").split(':').nth(2).unwrap().split('/').next().unwrap().to_owned();
