@@ -59,9 +59,7 @@ impl Job<'_> {
             }
             // Another worker has the task by now, or this worker ends: the next one continues.
             Err(_) if interruption == Some(Interruption::Stopping) => return self.release().await,
-            Err(error @ (Error::Store(_) | Error::Server(_)))
-            | Err(error @ Error::Runtime(ralph_runtime::Error::Store(_)))
-            | Err(error @ Error::Host(ralph_host::Error::Runtime(ralph_runtime::Error::Lock(_)))) => {
+            Err(error) if error.is_passing() => {
                 self.worker.tell(WorkerEvent::Warning { task: Some(task), message: error.to_string() });
                 return self.release().await;
             }

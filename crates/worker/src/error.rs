@@ -31,6 +31,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the server or its database failed, or another process still has the files: that says nothing of the task.
+    pub(crate) const fn is_passing(&self) -> bool {
+        use ralph_host::Error as Host;
+        use ralph_runtime::Error as Runtime;
+        matches!(
+            self,
+            Self::Server(_)
+                | Self::Store(_)
+                | Self::Runtime(Runtime::Store(_))
+                | Self::Host(Host::Store(_) | Host::Runtime(Runtime::Store(_) | Runtime::Lock(_)))
+        )
+    }
+
     /// Whether a remote is away, and may be back later.
     pub(crate) fn is_remote_away(&self) -> bool {
         match self {
@@ -47,3 +60,7 @@ impl Error {
         move |source| Self::File { path, source }
     }
 }
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;
