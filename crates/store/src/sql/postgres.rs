@@ -110,8 +110,8 @@ impl PostgresBackend {
         self.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
     }
 
-    /// By a task, which is not cancelled with a caller who no longer waits: the driver would then give a connection back on which the
-    /// transaction has begun, and whoever gets it next would write into that.
+    /// In a task of its own, so that it is not cancelled with its caller: a cancelled `BEGIN` returns the connection to the pool with
+    /// the transaction open, and the next user would write into it.
     async fn begin_with(&self, statement: &'static str) -> sqlx::Result<Transaction<'static, Postgres>> {
         let pool = self.pool.clone();
         let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
