@@ -22,6 +22,7 @@ mod rspec;
 mod rust;
 mod sums;
 mod tap;
+mod test_unit;
 mod unittest;
 mod vitest;
 

@@ -30,6 +30,14 @@ const UNITTEST_PARTS: &[&str] = &[
 const NODE: &[&str] = &["cart > discount", "cart > tax > rate", "outer > inner bad"];
 const GO: &[&str] = &["example.com/shop/cart.TestDiscount", "example.com/shop/cart.TestTax/unknown_rate"];
 const MINITEST: &[&str] = &["CartTest#test_discount", "CartTest#test_rate"];
+const TEST_UNIT: &[&str] = &[
+    "CartTest#named with words",
+    "CartTest#test_discount",
+    "CartTest#test_rate",
+    "CartTest::inner#deep",
+    "Shop::TaxTest#test_data[two]",
+    "Shop::TaxTest#test_multi",
+];
 const MOCHA: &[&str] = &["cart › discount", "cart › tax › rate"];
 const VITEST: &[&str] = &["cart.test.mjs > cart > discount", "cart.test.mjs > cart > tax > rate"];
 
@@ -74,6 +82,8 @@ const TALLIES: &[Case] = &[
     ("minitest", 1, 2, 1, MINITEST),
     ("minitest-verbose", 1, 2, 1, MINITEST),
     ("mocha", 1, 2, 1, MOCHA),
+    ("test-unit", 3, 6, 2, TEST_UNIT),
+    ("test-unit-verbose", 3, 6, 2, TEST_UNIT),
     ("mocha-dot", 1, 2, 1, MOCHA),
     ("mocha-hook", 4, 2, 2, &["cart › discount", "hooked › \"before all\" hook for \"never\""]),
     (
