@@ -1,5 +1,16 @@
 use super::*;
 
+#[test]
+fn old_tests_of_java_get_no_function_that_they_do_not_have() {
+    let text = |head: &str| {
+        format!("class ATest extends Base {{\n  {head}public void testA() {{ assertEquals(B.C, f()); }}\n}}\n")
+    };
+    for (head, ways) in [("", 0), ("@Test ", 1)] {
+        let tests = changeable_tests("ATest.java", text(head).as_bytes(), None, 0);
+        assert_eq!(tests[0].places.iter().map(Place::ways).sum::<usize>(), ways, "{tests:?}");
+    }
+}
+
 /// A test, and what becomes of its line in each way that it can be changed.
 #[test]
 fn tests_are_changed_so_that_they_must_fail() {
@@ -121,6 +132,7 @@ fn tests_are_changed_so_that_they_must_fail() {
             &["expect(f()).toBe(1_001)", "expect(f()).not.toBe(1_000)"],
         ),
         ("a.ts", "it('a', () => {\n  expect(a).not.toBeNull()\n})\n", &["expect(a).toBeNull()"]),
+        ("a.ts", "Deno.test('a', () => {\n  strictEqual(add(1, 2), 3)\n})\n", &["strictEqual(add(1, 2), 2)"]),
         (
             "a.js",
             "test('a', () => {\n  assert.strictEqual(add(1), null)\n})\n",
@@ -391,6 +403,7 @@ fn a_value_that_is_compared_for_equality_leaves_no_doubt() {
         ("a.rs", "assert!(f::<Vec<u8>>(1) > 4);", false),
         ("a.js", "assert.deepEqual(f(), { a: [1] })", true),
         ("a.js", "assert.equal(f(), wanted, message)", true),
+        ("a.js", "deepStrictEqual(f(), 5)", true),
         ("a.js", "assert.ok(f() !== wanted, 'a == b')", false),
         ("a.js", "expect(f()).toEqual({ a: [b, 1] })", true),
         ("a.js", "expect(f(1)).toEqual(expect.any(Number))", false),

@@ -374,8 +374,23 @@ describe('cart', () => {
         ],
     },
     Case {
+        path: "test/test_cart.rb",
+        before: "require 'test/unit'\n\nclass TestCart < Test::Unit::TestCase\n  FIRST = { a: 1 }\n\n  def sums(list)\n    list.sum\n  end\n\n  def test_each\n    total, other = sums([1, 2]), FIRST\n    assert_equal 3, total, other\n  end\nend\n",
+        honest: &[(
+            "  def test_each",
+            "  def test_two\n    total, (one, *rest) = sums([4]), [5, 6]\n    assert_equal 9, total + one, rest\n  end\n\n  def test_each",
+        )],
+        cheats: &[
+            (
+                "    total, other = sums([1, 2]), FIRST\n",
+                "    total, other = sums([1, 2]), FIRST\n    total, rest = 3, 4\n",
+            ),
+            ("  def test_each", "  FIRST, SECOND = 1, 2\n\n  def test_each"),
+        ],
+    },
+    Case {
         path: "tests/CartTest.php",
-        before: "<?php\nuse PHPUnit\\Framework\\TestCase;\n\nclass CartTest extends TestCase\n{\n    public function testAdd(): void\n    {\n        $cart = new Cart();\n        $cart->add(1);\n        $this->assertSame(1, $cart->total());\n    }\n\n    /** @dataProvider rows */\n    public function testSum($a, $b): void\n    {\n        $this->assertSame($b, Cart::sum($a));\n    }\n\n    public static function rows(): array\n    {\n        return [[1, 1], [2, 2]];\n    }\n}\n",
+        before: "<?php\nuse PHPUnit\\Framework\\TestCase;\n\nclass CartTest extends TestCase\n{\n    public function testAdd(): void\n    {\n        $cart = new Cart();\n        $cart->add(1);\n        $this->assertSame(1, $cart->total());\n    }\n\n    /** @dataProvider rows */\n    public function testSum($a, $b): void\n    {\n        $this->assertSame($b, Cart::sum($a));\n    }\n\n    public static function rows(): array\n    {\n        return [[1, 1], [2, 2]];\n    }\n\n    /** @dataProvider getLong */\n    public function testLong($a, $b): void\n    {\n        $this->assertSame($b, Cart::sum($a));\n    }\n\n    public function getLong()\n    {\n        $one = 1;\n        return array(\n            'one' => array($one, 1),\n            'two' => array(2, 2),\n        );\n    }\n}\n",
         honest: &[
             (
                 "        $this->assertSame(1, $cart->total());\n",
@@ -386,6 +401,8 @@ describe('cart', () => {
                 "        $this->assertNotNull($cart);\n        $this->assertSame(1, $cart->total());\n",
             ),
             ("[2, 2]];", "[2, 2], [3, 3]];"),
+            ("array(2, 2),", "array(2, 2),\n            'three' => array(3, 3),"),
+            ("'two' =>", "'new' => array(7, 7),\n            'two' =>"),
             (
                 "    /** @dataProvider rows */",
                 "    public function testRemove(): void\n    {\n        $cart = new Cart();\n        $this->assertSame(0, $cart->total());\n    }\n\n    /** @dataProvider rows */",
@@ -396,6 +413,9 @@ describe('cart', () => {
             ("        $cart->add(1);\n", "        $this->markTestSkipped();\n        $cart->add(1);\n"),
             ("        $cart->add(1);\n", "        $cart->add(1);\n        $cart = new Fake();\n"),
             ("[1, 1], ", ""),
+            ("'one' => array($one, 1),\n", ""),
+            ("$one = 1;", "$one = 1;\n        return array();"),
+            ("array(2, 2)", "array(2, 2, 2)"),
         ],
     },
     Case {
@@ -438,6 +458,36 @@ fn honest_additions_are_welcome_and_cheats_are_refused() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n---\n"));
     assert!(honest >= 60, "{honest}");
+}
+
+#[test]
+fn what_tools_write_in_another_way_is_the_same() {
+    for (path, before, now, is_same) in [
+        ("a_test.go", "// +build go1.9\n\npackage a\n", "//go:build go1.9\n// +build go1.9\n\npackage a\n", true),
+        ("a_test.go", "//go:build !js\n// +build !js\n\npackage a\n", "//go:build !js\n\npackage a\n", true),
+        ("a_test.go", "// +build go1.9\n\npackage a\n", "//go:build never\n// +build go1.9\n\npackage a\n", false),
+        ("a_test.go", "// +build a b\n\npackage a\n", "//go:build a && b\n\npackage a\n", false),
+        (
+            "a.test.js",
+            "test('a', () => { assert.match(b, /c/ig) })\n",
+            "test('a', () => { assert.match(b, /c/gi) })\n",
+            true,
+        ),
+        (
+            "a.test.js",
+            "test('a', () => { assert.match(b, /c/g) })\n",
+            "test('a', () => { assert.match(b, /c/i) })\n",
+            false,
+        ),
+        (
+            "a.test.js",
+            "test('a', () => { assert.match(b, /c/) })\n",
+            "test('a', () => { assert.match(b, /d/) })\n",
+            false,
+        ),
+    ] {
+        assert_eq!(only_adds_tests(path, before.as_bytes(), now.as_bytes()), is_same, "{now}");
+    }
 }
 
 #[test]

@@ -22,11 +22,14 @@
 //! | `import` | an import |
 
 mod tidy;
+mod token;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use tree_sitter::{Parser, Query, QueryCursor, StreamingIterator as _, Tree};
+
+use crate::pattern::Pattern;
 
 /// Files above this are not read.
 pub(crate) const MAX_SIZE: usize = 1024 * 1024;
@@ -285,6 +288,7 @@ impl<'a> Source<'a> {
         let mut source = Self { text, nodes: Vec::new(), language, has_types, lifted: HashMap::new() };
         let places = source.build(&tree)?;
         source.mark(query, &tree, &places);
+        source.mark_providers();
         Some(source)
     }
 
@@ -370,6 +374,13 @@ impl<'a> Source<'a> {
                 node.kind == "function_declaration" && self.text[node.start..].starts_with("func Example")
             })
         };
+        // Go goes by the newer line where there is one.
+        let is_outdated = self.language.extensions == ["go"]
+            && comment.starts_with(token::OLDER_BUILD_LINE)
+            && self.text.lines().any(|line| line.starts_with("//go:build "));
+        if is_outdated {
+            return false;
+        }
         is_directive(comment)
             || (self.language.extensions == ["go"] && (in_example() || self.text.contains("import \"C\"")))
             || (self.language.extensions == ["rs"] && self.has_doc_tests(comment))
@@ -427,6 +438,28 @@ impl<'a> Source<'a> {
         self.nodes[Self::ROOT].marks |= marks::SUITE;
     }
 
+    /// Marks what the data providers of PHPUnit return: their names say nothing, and a comment or an attribute refers to them.
+    fn mark_providers(&mut self) {
+        static PROVIDER: Pattern = Pattern::new(r"(?:@dataProvider\s+|DataProvider\(\s*['\x22])(\w+)");
+        if self.language.extensions != ["php"] {
+            return;
+        }
+        let names: HashSet<&str> =
+            PROVIDER.captures_iter(self.text).filter_map(|found| found.get(1)).map(|name| name.as_str()).collect();
+        let is_provider = |name: &usize| names.contains(self.raw(*name));
+        let returned = |name: usize| {
+            let method = self.nodes[name].parent;
+            let mut returns = self.walk(method).filter(|at| self.nodes[*at].kind == "return_statement");
+            let only = returns.next().filter(|_| returns.next().is_none())?;
+            self.nodes[only].children.iter().copied().find(|at| self.nodes[*at].kind == "array_creation_expression")
+        };
+        let tables: Vec<usize> =
+            self.marked(Self::ROOT, marks::DEFINED).filter(is_provider).filter_map(returned).collect();
+        for table in tables {
+            self.nodes[table].marks |= marks::TABLE;
+        }
+    }
+
     pub(crate) fn has(&self, at: usize, mark: u32) -> bool {
         self.nodes[at].marks & mark != 0
     }
@@ -461,28 +494,6 @@ impl<'a> Source<'a> {
 
     pub(crate) fn marked(&self, at: usize, mark: u32) -> impl Iterator<Item = usize> {
         self.walk(at).filter(move |node| self.has(*node, mark))
-    }
-
-    /// A token for comparing: strings by their value, comments with single blanks.
-    pub(crate) fn token(&self, at: usize) -> String {
-        let text = self.raw(at);
-        if self.is_comment(at) && self.language.extensions == ["php"] && !is_directive(text) {
-            return annotations(text).collect::<Vec<_>>().join("\n");
-        }
-        if self.is_comment(at) {
-            let before = self.text[..self.nodes[at].start].trim_end_matches([' ', '\t']);
-            let gap = if self.language.extensions == ["go"] && before.ends_with("\n\n") { "\n" } else { "" };
-            return format!("{gap}{}", text.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
-        let quotes_are_alike = match self.language.extensions[0] {
-            "py" | "js" => true,
-            "rb" => !text.contains(['\\', '#']),
-            _ => false,
-        };
-        match quotes_are_alike && self.language.strings.contains(&self.nodes[at].kind) {
-            true => normal_string(text),
-            false => text.to_owned(),
-        }
     }
 
     /// Tokens of a node, with the structure that only the tree shows.
@@ -562,31 +573,6 @@ impl<'a> Source<'a> {
             Some((function, self.raw(at).to_owned()))
         })
     }
-}
-
-/// A string by its value: whichever quotes are around it, and however those inside are escaped.
-fn normal_string(text: &str) -> String {
-    let Some(open) = text.find(['"', '\'', '`']) else { return text.to_owned() };
-    let (prefix, quoted) = text.split_at(open);
-    let quote = &quoted[..1];
-    let width = if quoted.len() >= 6 && quoted.starts_with(&quote.repeat(3)) { 3 } else { 1 };
-    let Some(inner) = quoted.get(width..quoted.len().saturating_sub(width)) else { return text.to_owned() };
-    if quote == "`" || prefix.contains(['r', 'R', '#']) {
-        return text.to_owned();
-    }
-    let mut value = String::with_capacity(inner.len());
-    let mut letters = inner.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match (letter, letters.peek()) {
-            ('\\', Some('"' | '\'')) => {}
-            ('\\', Some(_)) => {
-                value.push('\\');
-                value.extend(letters.next());
-            }
-            _ => value.push(letter),
-        }
-    }
-    format!("{prefix}\"{value}\"")
 }
 
 #[cfg(test)]

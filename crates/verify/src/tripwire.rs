@@ -53,8 +53,8 @@ pub struct Plan {
     /// At least half of the tests that could run did.
     most_run: bool,
     equality: Equality,
-    /// Tests that call other tests, and those.
-    callers: Vec<(String, String)>,
+    /// Tests that fail with other tests, and those.
+    followers: Vec<(String, String)>,
     /// All tests with the files that define them.
     homes: BTreeSet<(String, String)>,
 }
@@ -172,7 +172,7 @@ impl Plan {
         let home = |at: usize| files.get(at).map(|file| file.path.clone()).unwrap_or_default();
         plan.homes = tests.iter().map(|(at, _, test)| (test.name.clone(), home(*at))).collect();
         for (at, evidence, test) in tests {
-            plan.callers.extend(test.calls.iter().map(|called| (test.name.clone(), called.clone())));
+            plan.followers.extend(test.fails_with.iter().map(|other| (test.name.clone(), other.clone())));
             if let Some((file, whole)) = files.get(at).zip(wholes.get(at)) {
                 let own = before.of_test(&test.name);
                 // Classes of other files may inherit a test, so its name alone is enough where no other file has one.
@@ -389,14 +389,16 @@ impl Plan {
                 || self.tests().any(|planned| is_reported_as(name, &planned.name))
         };
         let is_whole = |name: &str| is_whole(name) || self.files.iter().any(|file| is_whole_of(name, &file.path));
-        let calls_changed = |name: &str| {
-            let is_caller = |(caller, called): &&(String, String)| {
-                is_reported_as(name, caller) && changed().any(|(_, planned)| planned.name == *called)
-            };
-            self.callers.iter().any(|pair| is_caller(&pair))
-        };
+        let changed_names: BTreeSet<&str> = changed().map(|(_, planned)| planned.name.as_str()).collect();
+        let followers: BTreeSet<&str> = self
+            .followers
+            .iter()
+            .filter(|(_, other)| changed_names.contains(other.as_str()))
+            .map(|(follower, _)| follower.as_str())
+            .collect();
+        let follows_changed = |name: &str| followers.iter().any(|follower| is_reported_as(name, follower));
         let is_other = |name: &&&str| {
-            is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name) && !calls_changed(name)
+            is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name) && !follows_changed(name)
         };
         let mut others: Vec<String> = failing.iter().filter(is_other).take(20).map(|name| (*name).to_owned()).collect();
         if changed().next().is_none() && !passed && others.is_empty() {

@@ -445,6 +445,52 @@ fn a_test_that_calls_a_changed_one_may_fail_with_it() {
 }
 
 #[test]
+fn tests_that_share_a_table_may_fail_with_each_other() {
+    let test = |name: &str| {
+        format!("@pytest.mark.parametrize('a, b', ROWS)\ndef test_{name}(a, b):\n    assert {name}(a) == b\n\n\n")
+    };
+    let text =
+        format!("ROWS = [(1, 2), (3, 4)]\n\n\n{}{}def test_free():\n    assert f() == 1\n", test("one"), test("two"));
+    let names = ["test_one[1-2]", "test_one[3-4]", "test_two[1-2]", "test_two[3-4]", "test_free"]
+        .map(|name| format!("t.py::{name}"));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let baseline = verdict(check(false, &names[..2], &names));
+    let now = verdict(check(true, &[], &names));
+    // Whether the test that does not go through the table fails with it.
+    for breaks_others in [false, true] {
+        let mut plan =
+            Plan::new(&[file(text.as_bytes())], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
+        while let Some(files) = plan.next_files() {
+            let changed = files
+                .first()
+                .map_or_else(|| text.clone(), |(_, content)| String::from_utf8_lossy(content).into_owned());
+            let is_there = |line: &str| changed.contains(line);
+            let has_rows = is_there("ROWS = [(1, 2), (3, 4)]");
+            let mut failing = Vec::new();
+            if !has_rows || !is_there("assert one(a) == b") {
+                failing.extend(["t.py::test_one[1-9]", "t.py::test_one[3-9]"]);
+            }
+            if !has_rows || !is_there("assert two(a) == b") {
+                failing.extend(["t.py::test_two[1-9]", "t.py::test_two[3-9]"]);
+            }
+            if !is_there("assert f() == 1") || (!has_rows && breaks_others) {
+                failing.push("t.py::test_free");
+            }
+            let outcomes = [check(failing.is_empty(), &failing, &names)];
+            plan.note(&ChangedRun {
+                outcomes: &outcomes,
+                output: "",
+                verdict: &now,
+                baseline: Some(&baseline),
+                stops_early: false,
+            });
+        }
+        let judged = plan.judge(&now);
+        assert_eq!(matches!(judged, Some(Tripwire::TestsFail { .. })), !breaks_others, "{judged:?}");
+    }
+}
+
+#[test]
 fn a_value_that_only_its_opposite_shows_proves_nothing() {
     let names = ["t.py::test_a"];
     let (baseline, now) = (verdict(check(false, &names, &names)), verdict(check(true, &[], &names)));

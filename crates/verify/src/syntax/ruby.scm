@@ -26,6 +26,7 @@
 (method name: (identifier) @define.name) @define
 (class name: (constant) @define.name) @define
 (assignment left: [(constant) (identifier)] @define.name) @define
+(left_assignment_list [(identifier) @define.name (rest_assignment (identifier) @define.name) (destructured_left_assignment (identifier) @define.name)])
 
 [(assignment left: (_) @assign) (operator_assignment left: (_) @assign)]
 [(call) (element_reference)] @member

@@ -17,10 +17,10 @@
 ((call_expression function: (_) @_f arguments: (arguments . [(string) (template_string)] @test.name)) @test
   (#match? @_f "^(x?it|x?test|specify|bench|(t|tap|tape|Deno|QUnit)\\.test)([.(`]|$)"))
 ((expression_statement [(call_expression function: (_) @_f) (await_expression (call_expression function: (_) @_f))]) @assert
-  (#match? @_f "^(expect|assert|should|t\\.|chai|QUnit\\.)|[aA]ssert|^(check|verify)|\\.should\\b"))
+  (#match? @_f "^(expect|assert|should|t\\.|chai|QUnit\\.)|[aA]ssert|^(check|verify)|^(not)?([sS]trict|[dD]eep|[dD]eepStrict)?[eE]quals?$|\\.should\\b"))
 ([(arrow_function body: [(call_expression function: (_) @_f) (await_expression (call_expression function: (_) @_f))] @assert)
   (return_statement [(call_expression function: (_) @_f) (await_expression (call_expression function: (_) @_f))] @assert)]
-  (#match? @_f "^(expect|assert|should|t\\.|chai|QUnit\\.)|[aA]ssert|\\.should\\b"))
+  (#match? @_f "^(expect|assert|should|t\\.|chai|QUnit\\.)|[aA]ssert|^(not)?([sS]trict|[dD]eep|[dD]eepStrict)?[eE]quals?$|\\.should\\b"))
 
 ; What ends or skips early
 [(return_statement) (break_statement) (continue_statement) (throw_statement) (yield_expression)] @exit
