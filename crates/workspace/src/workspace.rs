@@ -271,7 +271,10 @@ impl Workspace {
 
     /// The paths of all files and links of a tree, sorted, written as in [`Change`].
     pub fn list(&self, tree: &TreeHash) -> Result<Vec<String>, Error> {
-        Ok(self.paths(&Id::parse(&tree.0)?)?.into_iter().map(|path| quote(&path)).collect())
+        let mut paths: Vec<String> = self.paths(&Id::parse(&tree.0)?)?.into_iter().map(|path| quote(&path)).collect();
+        // Quotes sort otherwise.
+        paths.sort_unstable();
+        Ok(paths)
     }
 
     /// The tree that was seen last is in memory: reading its objects again costs more than the look did.

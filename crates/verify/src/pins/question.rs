@@ -16,7 +16,7 @@ pub struct Question<'a> {
     pub commands: &'a [String],
     /// The user's own globs.
     pub protect: &'a [String],
-    /// All files of the snapshot of the loop's start, relative, separated by `/`.
+    /// All files of the snapshot of the loop's start, relative, separated by `/`, sorted.
     pub files: &'a [String],
     pub listings: &'a [TestListing],
 }
@@ -58,6 +58,11 @@ impl Project<'_> {
     /// Whether the commands lead to a runner of tests in this language.
     pub(crate) fn runs(&self, language: TestLanguage) -> bool {
         self.runners.iter().any(|runner| runner.language() == language)
+    }
+
+    /// Whether the snapshot has this file.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.files.binary_search_by(|file| file.as_str().cmp(path)).is_ok()
     }
 
     /// Whether a file of the snapshot has one of these names.
@@ -110,6 +115,7 @@ pub fn pins(question: &Question<'_>) -> Answer {
     let texts = texts(question.sources, question.commands);
     let starts = starts(&texts);
     let runners = runner::of(&starts, question.sources);
+    debug_assert!(question.files.is_sorted(), "files are looked up");
     let project = Project { sources: question.sources, files: question.files, runners, starts };
     let mut layers = Layers::default();
     stack::add_all(&project, &mut layers);

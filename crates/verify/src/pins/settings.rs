@@ -1,7 +1,7 @@
 //! Files that the settings of runners name, in configuration files, on command lines and in variables: they steer the runner, whatever
 //! they are called.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use ralph_model::{PinKind, Runner};
 
@@ -95,13 +95,7 @@ const ENDINGS: [&str; 9] = ["", ".js", ".cjs", ".mjs", ".ts", ".mts", ".json", "
 const MAX_READ: usize = 400;
 
 pub(crate) fn add_all(project: &Project<'_>, texts: &[Expanded], layers: &mut Layers) {
-    let mut named = Named {
-        project,
-        known: project.files.iter().map(String::as_str).collect(),
-        files: BTreeSet::new(),
-        read: BTreeSet::new(),
-        open: Vec::new(),
-    };
+    let mut named = Named { project, files: BTreeSet::new(), read: BTreeSet::new(), open: Vec::new() };
     let is_open = |file: &&String| !file.split('/').any(is_apart);
     for file in project.files.iter().filter(is_open) {
         named.look_at(file);
@@ -124,7 +118,6 @@ pub(crate) fn add_all(project: &Project<'_>, texts: &[Expanded], layers: &mut La
 
 struct Named<'a> {
     project: &'a Project<'a>,
-    known: HashSet<&'a str>,
     files: BTreeSet<String>,
     /// Settings that others loaded.
     read: BTreeSet<String>,
@@ -202,7 +195,7 @@ impl Named<'_> {
         }
         for ending in ENDINGS {
             let Some(file) = path::join(folder, &format!("{word}{ending}")) else { return };
-            if self.known.contains(file.as_str()) || (word.contains('/') && self.project.sources.has_file(&file)) {
+            if self.project.has(&file) || (word.contains('/') && self.project.sources.has_file(&file)) {
                 let stands_in = || STAND_INS.iter().any(|word| file.to_ascii_lowercase().contains(word));
                 if !is_map || stands_in() || looks_like_check(&file) {
                     self.name(file);
@@ -228,7 +221,7 @@ impl Named<'_> {
         for found in LOADED.captures_iter(&text).filter_map(|found| found.get(1)) {
             let (folder, word) = (path::parent(file), found.as_str());
             let files = ENDINGS.iter().filter_map(|ending| path::join(folder, &format!("{word}{ending}")));
-            let Some(loaded) = files.into_iter().find(|file| self.known.contains(file.as_str())) else { continue };
+            let Some(loaded) = files.into_iter().find(|file| self.project.has(file)) else { continue };
             if self.read.insert(loaded.clone())
                 && let Some(text) = self.project.sources.read(&loaded)
             {
@@ -281,7 +274,7 @@ impl Named<'_> {
         let files = folders.iter().flat_map(|folder| {
             [format!("{inside}.py"), format!("{inside}/__init__.py")].map(|file| path::join(folder, &file))
         });
-        let found: Vec<String> = files.flatten().filter(|file| self.known.contains(file.as_str())).collect();
+        let found: Vec<String> = files.flatten().filter(|file| self.project.has(file)).collect();
         for file in found {
             if self.files.insert(file.clone()) {
                 self.plugins(&file);

@@ -299,6 +299,17 @@ fn vitest_reads_the_configuration_of_vite() {
 }
 
 #[test]
+fn what_tap_writes_is_no_setting_of_it() {
+    let little = Little::new(&[("package.json", "{\"scripts\": {\"test\": \"tap\"}}"), ("test/a.js", "")]);
+    little.expect(
+        "npm test",
+        ".taprc Steering
+         .tap/plugins/a.js Steering
+         .tap/processinfo/a.json -",
+    );
+}
+
+#[test]
 fn installing_a_runner_that_nobody_has_is_honest_work() {
     let little = Little::new(&[("package.json", r#"{"scripts": {"test": "jest"}}"#)]).without(&["jest"]);
     little.expect(

@@ -33,6 +33,7 @@ impl Little {
             little.write(path, text);
             little.files.push((*path).to_owned());
         }
+        little.files.sort_unstable();
         little
     }
 

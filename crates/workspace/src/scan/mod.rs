@@ -113,7 +113,7 @@ impl Directory {
                 paths.push(path.to_vec());
             }
         });
-        paths.sort();
+        paths.sort_unstable();
         paths
     }
 

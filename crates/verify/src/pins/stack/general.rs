@@ -170,7 +170,9 @@ fn included(text: &str) -> Vec<String> {
 /// Whether a file is called like the settings of a program: `.yamllint`, `.pre-commit-config.yaml`, `phpstan.neon`.
 fn is_settings_of(file: &str, program: &str) -> bool {
     let name = file.trim_start_matches(['.', '_']);
-    let Some(rest) = name.strip_prefix(program).filter(|_| program.len() > 2 && !name.contains("lock")) else {
+    let Some(rest) =
+        name.strip_prefix(program).filter(|_| program.len() > 2 && !name.contains("lock") && !name.ends_with(".cache"))
+    else {
         return false;
     };
     let is_hidden = name.len() < file.len();

@@ -146,7 +146,7 @@ const ROWS: [Row; 13] = [
     },
     Row { runner: Runner::NodeTest, tests: &["{*-test,*_test,test-*,test}.{js,cjs,mjs,ts,cts,mts}"], ..NOTHING },
     Row { runner: Runner::Tape, tests: &["/test.{js,cjs,mjs}"], ..NOTHING },
-    Row { runner: Runner::Tap, tests: &["/test.{js,cjs,mjs,ts}"], steering: &[".taprc", ".tap/**"], ..NOTHING },
+    Row { runner: Runner::Tap, tests: &["/test.{js,cjs,mjs,ts}"], steering: &[".taprc", ".tap/plugins/**"], ..NOTHING },
     Row { runner: Runner::Bats, tests: &["*.bats", "test_helper/", "/test/", "/tests/"], ..NOTHING },
 ];
 

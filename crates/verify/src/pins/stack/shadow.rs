@@ -1,7 +1,7 @@
 //! Names that would stand for something else if they appeared: modules where Python looks first, programs where the shell
 //! does.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use ralph_model::PinKind;
 
@@ -58,8 +58,7 @@ pub(super) const STANDARD: &str = "\
 pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[String], layers: &mut Layers) {
     let standard: Vec<&str> =
         STANDARD.split_whitespace().filter(|name| imported.iter().any(|known| known == name)).collect();
-    let files: HashSet<&str> = project.files.iter().map(String::as_str).collect();
-    let own = own_modules(&files, imported);
+    let own = own_modules(project, imported);
     // Folders in which the same names are free share a line.
     let mut by_names: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
     for folder in folders {
@@ -69,7 +68,7 @@ pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[Str
             names.extend(standard.iter().filter(|name| !names.contains(name)).copied().collect::<Vec<_>>());
         }
         // A module that lies elsewhere would be found here first.
-        if !is_package(project, folder) && !files.contains(format!("{folder}/__init__.py").as_str()) {
+        if !is_package(project, folder) && !project.has(&format!("{folder}/__init__.py")) {
             let elsewhere = own.iter().filter(|(_, places)| places.iter().any(|place| place != folder));
             let elsewhere: Vec<&str> = elsewhere.map(|(name, _)| *name).filter(|name| !names.contains(name)).collect();
             names.extend(elsewhere);
@@ -93,12 +92,10 @@ pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[Str
 }
 
 /// Modules of the project that tests import, each with the folders in which Python finds it.
-fn own_modules<'a>(files: &HashSet<&str>, imported: &'a [String]) -> Vec<(&'a str, Vec<&'static str>)> {
+fn own_modules<'a>(project: &Project<'_>, imported: &'a [String]) -> Vec<(&'a str, Vec<&'static str>)> {
     let places = |name: &str| -> Vec<&'static str> {
         let is_in = |place: &&str| {
-            let at = |end: &str| {
-                path::join(place, &format!("{name}{end}")).is_some_and(|file| files.contains(file.as_str()))
-            };
+            let at = |end: &str| path::join(place, &format!("{name}{end}")).is_some_and(|file| project.has(&file));
             at(".py") || at("/__init__.py")
         };
         ["", "src", "lib", "python"].into_iter().filter(is_in).collect()
