@@ -21,10 +21,19 @@ pub(super) struct Tap {
     /// What tape calls the test that the next points are assertions of, and how many points there were below such a name.
     heading: Option<String>,
     headed: u32,
+    /// A point that failed: what follows says whether it was a test.
+    last_failed: Option<FailedPoint>,
     /// How far the diagnostic block is indented that the lines belong to.
     block: Option<usize>,
     totals: Totals,
     tree: Tree,
+}
+
+#[derive(Debug)]
+struct FailedPoint {
+    name: String,
+    /// The subtest that it stands in.
+    subtest: String,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -47,6 +56,12 @@ impl Recogniser for Tap {
                 if text == "..." {
                     self.block = None;
                 }
+                // The exception that ended a subtest of tap: its message is no test that could run again.
+                if text.starts_with("tapCaught:")
+                    && let Some(failed) = self.last_failed.take()
+                {
+                    self.points.failing.insert(&failed.subtest);
+                }
                 return;
             }
             self.block = None;
@@ -55,6 +70,7 @@ impl Recogniser for Tap {
             self.block = Some(indented);
             return;
         }
+        self.keep_failed();
         let depth = indented / 4;
         if !indented.is_multiple_of(4) || depth > MAX_DEPTH {
             return;
@@ -81,7 +97,8 @@ impl Recogniser for Tap {
         }
     }
 
-    fn finish(self: Box<Self>) -> Counted {
+    fn finish(mut self: Box<Self>) -> Counted {
+        self.keep_failed();
         let mut all = self.points;
         let points = all.sums;
         let Some(mut sums) = self.totals.sums else {
@@ -110,6 +127,13 @@ impl Recogniser for Tap {
 }
 
 impl Tap {
+    fn keep_failed(&mut self) {
+        if let Some(FailedPoint { name, .. }) = self.last_failed.take() {
+            self.points.ran.again(&name);
+            self.points.failing.insert(&name);
+        }
+    }
+
     /// `not ok 1 - cart.test.mjs # time=11.12ms {`: some print the result of a subtest before its points.
     fn open(&mut self, depth: usize, point: Point<'_>) {
         self.outermost = self.outermost.saturating_add(u32::from(depth == 0));
@@ -156,10 +180,15 @@ impl Tap {
         if point.outcome != Outcome::Skipped {
             // Some announce a subtest at its own depth, some at the depth of its points.
             let parents = self.path.iter().filter(|name| !name.is_empty() && *name != point.name);
-            let name = parents.map(String::as_str).chain([point.name]).collect::<Vec<_>>().join(" > ");
+            let parents: Vec<&str> = parents.map(String::as_str).collect();
+            let name = parents.iter().copied().chain([point.name]).collect::<Vec<_>>().join(" > ");
             // An assertion of tape: what stands above it is the test.
             let heading = self.heading.as_deref().filter(|_| depth == 0 && !point.is_dashed && !closes);
             self.headed = self.headed.saturating_add(u32::from(heading.is_some()));
+            if failed && heading.is_none() && !closes && !parents.is_empty() {
+                self.last_failed = Some(FailedPoint { name, subtest: parents.join(" > ") });
+                return;
+            }
             let name = heading.unwrap_or(&name);
             match heading {
                 Some(_) => self.points.ran.once(name),
