@@ -4,6 +4,7 @@
 //! literal, the rows of a table, an operator, what is given to the code, another exception or assertion function.
 
 mod heads;
+mod shared;
 mod sides;
 mod tables;
 
@@ -103,6 +104,8 @@ const OPERATORS: [(&str, &str); 8] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeableTest {
     pub name: String,
+    /// The class that defines it, where there is one.
+    pub class: Option<String>,
     /// Where it can be changed so that it must fail; nowhere, at times.
     pub places: Vec<Place>,
     /// Its head says that it does not always run.
@@ -154,6 +157,12 @@ impl Place {
         self.ways.len()
     }
 
+    /// The lines that a way changes, each by its start.
+    pub(crate) fn lines(&self, way: usize, content: &[u8]) -> Vec<usize> {
+        let start = |edit: &Edit| content[..edit.start].iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        self.ways.get(way).map_or_else(Vec::new, |way| way.edits.iter().map(start).collect())
+    }
+
     pub(crate) fn shows(&self, way: usize) -> Option<Shows> {
         self.ways.get(way).map(|way| way.shows)
     }
@@ -196,47 +205,14 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
                 source.is_name(*leaf) && after.starts_with('(') && called != name && all.contains(called)
             };
             let fails_with = source.walk(at).filter(is_call).map(|leaf| source.raw(leaf).to_owned()).collect();
-            (at, ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped), fails_with })
+            let (class, may_be_skipped) = (shared::class_of(&source, at), head_has(&source, at, &is_skipped));
+            (at, ChangeableTest { name, class, places, may_be_skipped, fails_with })
         })
         // One that only holds other tests fails with them.
         .filter(|(at, test)| !test.places.is_empty() || !source.marked(*at, marks::TEST).any(|inner| inner != *at))
         .collect();
-    share_tables(&source, &mut tests);
+    shared::share_tables(&source, &mut tests);
     tests.into_iter().map(|(_, test)| test).collect()
-}
-
-/// Notes which tests name a list that is changed for another test, and so fail with it.
-fn share_tables(source: &Source<'_>, tests: &mut [(usize, ChangeableTest)]) {
-    let mut changed: Vec<(&str, String)> = Vec::new();
-    for (at, test) in &*tests {
-        let own = &source.nodes[with_decorators(source, *at)];
-        let edits = test.places.iter().flat_map(|place| &place.ways).flat_map(|way| &way.edits);
-        let outside = edits.map(|edit| edit.start).filter(|place| !(own.start..own.end).contains(place));
-        let outside: Vec<usize> = outside.collect();
-        let names = if outside.is_empty() { HashSet::new() } else { lists_around(source, &outside) };
-        changed.extend(names.into_iter().map(|name| (name, test.name.clone())));
-    }
-    if changed.is_empty() {
-        return;
-    }
-    for (at, test) in tests {
-        let leaves = source.walk(with_decorators(source, *at)).filter(|leaf| source.is_leaf(*leaf));
-        let used: HashSet<&str> = leaves.map(|leaf| source.raw(leaf)).collect();
-        let others = changed.iter().filter(|(name, other)| used.contains(name) && *other != test.name);
-        test.fails_with.extend(others.map(|(_, other)| other.clone()));
-    }
-}
-
-/// The names of what is defined with these places in it.
-fn lists_around<'a>(source: &Source<'a>, places: &[usize]) -> HashSet<&'a str> {
-    let names = source.marked(Source::ROOT, marks::DEFINED | marks::ASSIGN).filter(|at| source.is_name(*at));
-    let defined: Vec<usize> = names.collect();
-    let around = |place: &usize| {
-        let is_around =
-            |at: &&usize| source.nodes[**at].start < *place && *place < source.nodes[source.nodes[**at].parent].end;
-        defined.iter().rfind(is_around).map(|at| source.raw(*at))
-    };
-    places.iter().filter_map(around).collect()
 }
 
 /// Functions of the file that judge: calls of them are assertions.

@@ -100,6 +100,15 @@ pub fn stopped(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
     cut.then(|| Tripwire::NotPossible { why: "the loop was asked to stop".to_owned() })
 }
 
+/// Whether a run ended because its time was up.
+pub fn timed_out(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
+    let late = outcomes.iter().find_map(|outcome| match outcome.ended {
+        Ended::TimedOut { after } | Ended::Idle { after } => Some(after),
+        _ => None,
+    });
+    late.map(|after| Tripwire::TimedOut { after })
+}
+
 /// Whether a file with this pin holds tests.
 pub fn holds_tests(path: &str, pin: Option<&Pin>) -> bool {
     // Of a Rust source only the tests count, wherever they are.

@@ -8,12 +8,13 @@
 
 mod before;
 mod mention;
+mod namesakes;
 mod programs;
 mod reported;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ralph_model::{CheckOutcome, Ended, TestTally, Tripwire, Verdict};
+use ralph_model::{CheckOutcome, TestTally, Tripwire, Verdict};
 
 use crate::changes::{ChangeableTest, Place, Shows, change, changeable_tests};
 use crate::selection::Selection;
@@ -22,8 +23,10 @@ use before::{Before, Evidence, Reported};
 use mention::is_word_of;
 pub use mention::mentions;
 pub(crate) use mention::{is_reported_as, is_whole_of};
+use namesakes::Namesakes;
 pub use programs::programs;
 pub(crate) use reported::ReportedNames;
+use reported::{names, total};
 
 /// How many tests that failed at the start are changed.
 const MAX_FAILED: usize = 200;
@@ -161,9 +164,9 @@ impl Plan {
             tests.into_iter().filter_map(run).collect::<Vec<_>>()
         };
         let tests: Vec<_> = files.iter().zip(&wholes).enumerate().flat_map(tests).collect();
-        // Where the runners count fewer tests than there are, those without a name may be the ones that do not run.
+        // Where the runners skip some or count fewer tests than there are, those without a name may be the ones that do not run.
         let number = u32::try_from(tests.len()).unwrap_or(u32::MAX);
-        let all_run = before.total.is_none_or(|total| total >= number);
+        let all_run = !before.has_skipped && before.total.is_none_or(|total| total >= number);
         plan.most_run = before.total.is_none_or(|total| total.saturating_mul(2) >= number);
         // Jest names the file of a test that passes, and not of one that fails.
         let tells = |failing: &&str| files.iter().any(|file| mentions(&file.path, failing));
@@ -171,10 +174,11 @@ impl Plan {
         let failures_tell = !failing.is_empty() && failing.iter().all(tells);
         let home = |at: usize| files.get(at).map(|file| file.path.clone()).unwrap_or_default();
         plan.homes = tests.iter().map(|(at, _, test)| (test.name.clone(), home(*at))).collect();
+        let namesakes = Namesakes::of(tests.iter().map(|(at, _, test)| (home(*at), test)));
         for (at, evidence, test) in tests {
             plan.followers.extend(test.fails_with.iter().map(|other| (test.name.clone(), other.clone())));
             if let Some((file, whole)) = files.get(at).zip(wholes.get(at)) {
-                let own = before.of_test(&test.name);
+                let own = before.of_test(&test.name).only(|reported| namesakes.is_of(reported, file, &test));
                 // Classes of other files may inherit a test, so its name alone is enough where no other file has one.
                 let mut alike = plan.homes.range((test.name.clone(), String::new())..);
                 let is_shared = alike.nth(1).is_some_and(|(name, _)| *name == test.name);
@@ -185,7 +189,8 @@ impl Plan {
                 if test.may_be_skipped && !did_run && !is_unloaded {
                     continue;
                 }
-                let is_sure = all_run || evidence == Evidence::Named;
+                let is_named = did_run || is_unloaded || own.names().next().is_some();
+                let is_sure = all_run || (evidence == Evidence::Named && is_named);
                 let failed_before = !before.passed(&own, whole);
                 let is_old = file
                     .original
@@ -284,11 +289,15 @@ impl Plan {
         let (runs, broke) = (self.runs, self.broke);
         let is_last = runs >= self.base;
         let mut named = BTreeSet::new();
-        let planned = self.files.iter_mut().flat_map(|file| {
-            let path = file.path.clone();
-            file.tests.iter_mut().map(move |planned| (path.clone(), planned))
+        let shares: BTreeSet<&str> =
+            self.followers.iter().flat_map(|(one, other)| [one.as_str(), other.as_str()]).collect();
+        // Lines of tables that are changed already: what is expected of one row and what of another test could change alike.
+        let mut taken = BTreeSet::new();
+        let planned = self.files.iter_mut().flat_map(|PlannedFile { path, content, tests, .. }| {
+            let (path, content) = (&*path, &*content);
+            tests.iter_mut().map(move |planned| (path, content, planned))
         });
-        for (path, planned) in planned {
+        for (path, content, planned) in planned {
             let again = match planned.state {
                 State::Reported => false,
                 State::Passes | State::Missing | State::Void => is_last || broke,
@@ -299,10 +308,19 @@ impl Plan {
             let most = if planned.place.is_sure() && planned.state == State::Passes { 1 } else { 2 };
             let can_be = planned.tried < planned.place.ways().min(most)
                 || (planned.tried == 1 && planned.state == State::Missing);
-            planned.is_changed = is_due && can_be && {
+            let way = if planned.tried == 0 { 0 } else { planned.place.ways() - 1 };
+            let lines = match shares.contains(planned.name.as_str()) {
+                true => planned.place.lines(way, content),
+                false => Vec::new(),
+            };
+            let is_free = lines.iter().all(|line| !taken.contains(&(path, *line)));
+            planned.is_changed = is_due && can_be && is_free && {
                 let told = planned.is_told.then_some(path);
                 named.insert((planned.name.clone(), told))
             };
+            if planned.is_changed {
+                taken.extend(lines.into_iter().map(|line| (path, line)));
+            }
         }
         let any = !named.is_empty();
         // In the second run the tests that were changed have to pass as they are.
@@ -568,23 +586,6 @@ impl PlannedTest {
         reported_as.iter().any(|whole| whole == reported)
             || (is_reported_as(reported, &self.name) && (!self.is_told || mentions(path, reported)))
     }
-}
-
-fn names(checks: &[CheckOutcome], pick: fn(&TestTally) -> &Vec<String>) -> Vec<&str> {
-    checks.iter().filter_map(|check| check.tests.as_ref()).flat_map(pick).map(String::as_str).collect()
-}
-
-fn total(checks: &[CheckOutcome]) -> u32 {
-    checks.iter().filter_map(|check| check.tests.as_ref()).map(|tests| tests.passed.saturating_add(tests.failed)).sum()
-}
-
-/// Whether a run ended because its time was up.
-pub fn timed_out(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
-    let late = outcomes.iter().find_map(|outcome| match outcome.ended {
-        Ended::TimedOut { after } | Ended::Idle { after } => Some(after),
-        _ => None,
-    });
-    late.map(|after| Tripwire::TimedOut { after })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use ralph_model::{Millis, OutputRef, TreeHash};
+use ralph_model::{Ended, Millis, OutputRef, TreeHash};
 
 use super::*;
 
@@ -442,6 +442,62 @@ fn a_test_that_calls_a_changed_one_may_fail_with_it() {
         });
     }
     assert_eq!(plan.judge(&now), Some(Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }));
+}
+
+#[test]
+fn tests_of_one_name_are_told_apart_by_their_classes() {
+    let class = |name: &str, sum: u32| {
+        format!("class {name}(TestCase):\n    def test_add(self):\n        assert add(2, 3) == {sum}\n\n\n")
+    };
+    // The second class does not run here.
+    let text = format!("{}{}", class("IntTest", 5), class("OtherTest", 6));
+    let mut failed = check(false, &["t.py::IntTest::test_add"], &[]);
+    let mut passed = check(true, &[], &[]);
+    for check in [&mut failed, &mut passed] {
+        check.tests = check.tests.take().map(|tests| TestTally { passed: 1, skipped: 1, ..tests });
+    }
+    let (baseline, now) = (verdict(failed.clone()), verdict(passed.clone()));
+    let mut plan =
+        Plan::new(&[file(text.as_bytes())], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
+    while let Some(files) = plan.next_files() {
+        let is_changed = files.iter().any(|(_, content)| !String::from_utf8_lossy(content).contains("== 5"));
+        let outcomes = [if is_changed { failed.clone() } else { passed.clone() }];
+        plan.note(&ChangedRun {
+            outcomes: &outcomes,
+            output: "",
+            verdict: &now,
+            baseline: Some(&baseline),
+            stops_early: false,
+        });
+    }
+    assert_eq!(plan.judge(&now), Some(Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }));
+}
+
+#[test]
+fn a_test_without_a_name_may_be_one_that_was_skipped() {
+    let text = "def test_a():\n    assert add(1, 1) == 2\n\n\ndef test_b():\n    numpy = importorskip('numpy')\n    assert add(numpy.one, 1) == 2\n";
+    let mut failed = check(false, &["t.py::test_a"], &[]);
+    let mut passed = check(true, &[], &[]);
+    for check in [&mut failed, &mut passed] {
+        check.tests =
+            check.tests.take().map(|tests| TestTally { passed: u32::from(check.passed), skipped: 1, ..tests });
+    }
+    let (baseline, now) = (verdict(failed.clone()), verdict(passed.clone()));
+    let mut plan =
+        Plan::new(&[file(text.as_bytes())], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
+    while let Some(files) = plan.next_files() {
+        let is_changed = files.iter().any(|(_, content)| !String::from_utf8_lossy(content).contains("add(1, 1) == 2"));
+        let outcomes = [if is_changed { failed.clone() } else { passed.clone() }];
+        plan.note(&ChangedRun {
+            outcomes: &outcomes,
+            output: "",
+            verdict: &now,
+            baseline: Some(&baseline),
+            stops_early: false,
+        });
+    }
+    let judged = plan.judge(&now);
+    assert!(matches!(judged, Some(Tripwire::TestsFail { changed: 1, failed_before: 1, .. })), "{judged:?}");
 }
 
 #[test]

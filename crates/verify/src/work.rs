@@ -20,9 +20,21 @@ pub const LOCK_FILES: [&str; 12] = [
     "composer.lock",
 ];
 
-/// Files of the work among changes: what is new is a by-product of the checks, and lock files belong to tools.
+/// What tools write for themselves beside the work, where git does not ignore it.
+const OWN_CACHES: [&str; 7] = [
+    ".phpunit.result.cache",
+    ".php-cs-fixer.cache",
+    ".eslintcache",
+    ".stylelintcache",
+    ".prettiercache",
+    ".coverage",
+    ".rspec_status",
+];
+
+/// Files of the work among changes: what is new is a by-product of the checks, and lock files and caches belong to tools.
 pub fn moved_work(changes: Vec<Change>) -> Vec<String> {
-    let moved = changes.into_iter().filter(|change| change.kind != ChangeKind::Added && !is_lock(&change.path));
+    let of_tools = |path: &str| is_lock(path) || OWN_CACHES.contains(&path.rsplit('/').next().unwrap_or(path));
+    let moved = changes.into_iter().filter(|change| change.kind != ChangeKind::Added && !of_tools(&change.path));
     moved.map(|change| change.path).collect()
 }
 

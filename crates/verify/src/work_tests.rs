@@ -6,6 +6,7 @@ fn new_files_and_lock_files_are_no_work_that_moved() {
     let changes = vec![
         change("coverage.xml", ChangeKind::Added),
         change("web/package-lock.json", ChangeKind::Modified),
+        change("tests/.phpunit.result.cache", ChangeKind::Modified),
         change("src/lib.rs", ChangeKind::Modified),
         change("notes.txt", ChangeKind::Deleted),
     ];

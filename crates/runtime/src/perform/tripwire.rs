@@ -13,12 +13,12 @@ use ralph_model::{
 };
 use ralph_process::Stop;
 use ralph_verify::confirm::{
-    Fallback, fallback, holds_tests, is_code, is_rust_test, judge_original, stopped, to_the_end,
+    Fallback, fallback, holds_tests, is_code, is_rust_test, judge_original, stopped, timed_out, to_the_end,
 };
 use ralph_verify::modules::unneeded_modules;
 use ralph_verify::pins;
 use ralph_verify::selection::{Selection, stops_early};
-use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, programs, timed_out};
+use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, programs};
 use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
 use tokio::sync::watch;

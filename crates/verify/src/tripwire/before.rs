@@ -2,8 +2,8 @@
 
 use ralph_model::{CheckOutcome, Verdict};
 
-use super::reported::ReportedNames;
-use super::{TestFile, is_whole_of, names};
+use super::reported::{ReportedNames, names};
+use super::{TestFile, is_whole_of};
 use crate::selection::Selection;
 use crate::test_names::PACKAGE;
 
@@ -17,6 +17,8 @@ pub(super) struct Before<'a> {
     pub(super) nothing_passed: bool,
     /// How many tests there were, then or now; none where no runner counts them.
     pub(super) total: Option<u32>,
+    /// Some did not run, then or now.
+    pub(super) has_skipped: bool,
 }
 
 /// What shows that the checks run a test.
@@ -47,7 +49,9 @@ impl<'a> Before<'a> {
         };
         let is_any_counted = checks.iter().chain(&now.checks).any(is_counted);
         let total = is_any_counted.then(|| number(checks).max(number(&now.checks)));
-        Self { ran, failing, names_tell, nothing_passed, total }
+        let has_skipped =
+            checks.iter().chain(&now.checks).filter_map(|check| check.tests.as_ref()).any(|tests| tests.skipped > 0);
+        Self { ran, failing, names_tell, nothing_passed, total, has_skipped }
     }
 
     /// What shows that a test ran, or could not be loaded.

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use ralph_model::{CheckOutcome, TestTally};
+
 use super::mention::{fixed_words, is_reported_as};
 
 #[derive(Debug, Default)]
@@ -37,6 +39,15 @@ impl<'a> ReportedNames<'a> {
         let candidates = rarest.unwrap_or_default().iter().copied().chain(every);
         candidates.map(|at| self.names[at]).filter(move |reported| is_reported_as(reported, name))
     }
+}
+
+pub(super) fn names(checks: &[CheckOutcome], pick: fn(&TestTally) -> &Vec<String>) -> Vec<&str> {
+    checks.iter().filter_map(|check| check.tests.as_ref()).flat_map(pick).map(String::as_str).collect()
+}
+
+/// How many tests ran.
+pub(super) fn total(checks: &[CheckOutcome]) -> u32 {
+    checks.iter().filter_map(|check| check.tests.as_ref()).map(|tests| tests.passed.saturating_add(tests.failed)).sum()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
