@@ -40,6 +40,8 @@ struct FailedPoint {
 struct Below {
     points: u32,
     failed: u32,
+    /// Subtests of tap: only they have a time.
+    timed: u32,
 }
 
 /// Subtests that are nested deeper are not looked at; the point above them counts.
@@ -127,6 +129,11 @@ impl Recogniser for Tap {
 }
 
 impl Tap {
+    /// Names of the subtests around a point: some announce one at its own depth, some at the depth of its points.
+    fn parents<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.path.iter().map(String::as_str).filter(move |parent| !parent.is_empty() && *parent != name)
+    }
+
     fn keep_failed(&mut self) {
         if let Some(FailedPoint { name, .. }) = self.last_failed.take() {
             self.points.ran.again(&name);
@@ -162,9 +169,19 @@ impl Tap {
         self.path.truncate(depth + 1);
         let failed = point.outcome == Outcome::Failed;
         self.todo = self.todo.saturating_add(u32::from(point.is_todo));
+        for above in &mut self.below[..depth] {
+            above.timed = above.timed.saturating_add(u32::from(point.is_timed));
+        }
         // The point that closes a subtest repeats it, unless it fails for a reason of its own.
         if below.points > 0 && !(failed && below.failed == 0) {
             self.closing = self.closing.saturating_add(1);
+            // Its points are assertions, and the subtest is what people call a test.
+            if failed && point.is_timed && below.timed == 0 {
+                self.keep_failed();
+                self.points
+                    .failing
+                    .insert(&self.parents(point.name).chain([point.name]).collect::<Vec<_>>().join(" > "));
+            }
             return;
         }
         self.points.sums.count(point.outcome, 1);
@@ -178,15 +195,13 @@ impl Tap {
             self.closing = self.closing.saturating_add(1);
         }
         if point.outcome != Outcome::Skipped {
-            // Some announce a subtest at its own depth, some at the depth of its points.
-            let parents = self.path.iter().filter(|name| !name.is_empty() && *name != point.name);
-            let parents: Vec<&str> = parents.map(String::as_str).collect();
-            let name = parents.iter().copied().chain([point.name]).collect::<Vec<_>>().join(" > ");
+            let subtest = self.parents(point.name).collect::<Vec<_>>().join(" > ");
+            let name = format!("{subtest}{}{}", if subtest.is_empty() { "" } else { " > " }, point.name);
             // An assertion of tape: what stands above it is the test.
             let heading = self.heading.as_deref().filter(|_| depth == 0 && !point.is_dashed && !closes);
             self.headed = self.headed.saturating_add(u32::from(heading.is_some()));
-            if failed && heading.is_none() && !closes && !parents.is_empty() {
-                self.last_failed = Some(FailedPoint { name, subtest: parents.join(" > ") });
+            if failed && heading.is_none() && !closes && !subtest.is_empty() {
+                self.last_failed = Some(FailedPoint { name, subtest });
                 return;
             }
             let name = heading.unwrap_or(&name);
@@ -208,6 +223,7 @@ struct Point<'a> {
     is_todo: bool,
     /// `ok 1 - name`, as most write it.
     is_dashed: bool,
+    is_timed: bool,
     name: &'a str,
 }
 
@@ -227,6 +243,7 @@ impl<'a> Point<'a> {
         }
         let is_dashed = dashed.is_some();
         let rest = dashed.unwrap_or(rest).trim();
+        let is_timed = rest.contains(" # time=");
         let rest = rest.rsplit_once(" # time=").map_or(rest, |(rest, _)| rest);
         let (name, directive) = rest.rsplit_once("# ").unwrap_or((rest, ""));
         let is = |word: &str| directive.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(word));
@@ -237,7 +254,7 @@ impl<'a> Point<'a> {
         };
         let name = name.trim();
         let is_todo = failed && outcome == Outcome::Skipped;
-        Some(Self { outcome, is_todo, is_dashed, name: if name.is_empty() { number } else { name } })
+        Some(Self { outcome, is_todo, is_dashed, is_timed, name: if name.is_empty() { number } else { name } })
     }
 }
 
