@@ -118,6 +118,15 @@ fn tests_are_changed_so_that_they_must_fail() {
         ),
         (
             "a.py",
+            "@pytest.mark.parametrize('a, b', [pytest.param(1, g(2), id='one')])\ndef test_a(a, b):\n    assert f(a) == b\n",
+            &[
+                "@pytest.mark.parametrize('a, b', [pytest.param(1, g(1), id='one')])",
+                "assert f(a) != b",
+                "assert not (f(a) == b)",
+            ],
+        ),
+        (
+            "a.py",
             "@pytest.mark.parametrize('a', [10])\ndef test_a(a):\n    assert f(a) in b\n",
             &["@pytest.mark.parametrize('a', [11])", "assert f(a) not in b", "assert not (f(a) in b)"],
         ),

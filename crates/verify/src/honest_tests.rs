@@ -402,6 +402,10 @@ describe('cart', () => {
             ),
             ("[2, 2]];", "[2, 2], [3, 3]];"),
             ("array(2, 2),", "array(2, 2),\n            'three' => array(3, 3),"),
+            (
+                "    /** @dataProvider rows */",
+                "    private function assertCart($cart): void\n    {\n        $this->assertNotNull($cart);\n    }\n\n    private function runCheck(): void\n    {\n    }\n\n    /** @dataProvider rows */",
+            ),
             ("'two' =>", "'new' => array(7, 7),\n            'two' =>"),
             (
                 "    /** @dataProvider rows */",
@@ -413,6 +417,14 @@ describe('cart', () => {
             ("        $cart->add(1);\n", "        $this->markTestSkipped();\n        $cart->add(1);\n"),
             ("        $cart->add(1);\n", "        $cart->add(1);\n        $cart = new Fake();\n"),
             ("[1, 1], ", ""),
+            (
+                "    /** @dataProvider rows */",
+                "    public static function assertSame($a, $b, $c = ''): void\n    {\n    }\n\n    /** @dataProvider rows */",
+            ),
+            (
+                "    /** @dataProvider rows */",
+                "    protected function runTest()\n    {\n    }\n\n    /** @dataProvider rows */",
+            ),
             ("'one' => array($one, 1),\n", ""),
             ("$one = 1;", "$one = 1;\n        return array();"),
             ("array(2, 2)", "array(2, 2, 2)"),

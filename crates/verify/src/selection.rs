@@ -35,10 +35,12 @@ impl Selection {
         if self.executed.iter().any(|executed| executed == file) {
             return true;
         }
-        match self.are_listed(file) {
-            true => self.listings.iter().any(|listing| listing.tests.contains_key(file)),
-            false => self.of(file).next().is_some(),
-        }
+        !self.is_unlisted(file) && self.of(file).next().is_some()
+    }
+
+    /// Whether the runners said which files they run, and this is none of them.
+    pub(crate) fn is_unlisted(&self, file: &str) -> bool {
+        self.are_listed(file) && !self.listings.iter().any(|listing| listing.tests.contains_key(file))
     }
 
     /// Whether every runner that could run tests of a file has said which files it runs.

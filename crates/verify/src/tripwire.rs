@@ -11,6 +11,7 @@ mod mention;
 mod namesakes;
 mod programs;
 mod reported;
+mod start;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -360,6 +361,8 @@ impl Plan {
         let is_counted = run.outcomes.iter().any(|outcome| outcome.tests.is_some());
         let is_cut = failing.len() >= TestTally::MAX_NAMES;
         let is_whole_run = is_counted && !run.stops_early && !is_cut;
+        // A change that ends the program takes what would have come after it along.
+        let broke_off = !passed && total(run.outcomes) < total(&run.verdict.checks);
         // Where as many tests ran as for the verdict, each of them did.
         let all_ran = is_whole_run && !failing.is_empty() && total(run.outcomes) >= total(&run.verdict.checks);
         let before = Before::new(run.baseline, run.verdict);
@@ -376,8 +379,9 @@ impl Plan {
                 let shown = !is_counted && !passed && is_word_of(&planned.name, run.output);
                 // A file that a change broke as a whole shows nothing of its tests.
                 let all_did = file_ran || all_ran || (passed && ran.is_empty());
-                let did_run = !file_fails && (is_among(&ran_names) || (all_did && !planned.may_be_skipped));
-                let is_missing = is_whole_run && !ran.is_empty() && !file_fails && is_among(&before.ran);
+                let did_run =
+                    !file_fails && !broke_off && (is_among(&ran_names) || (all_did && !planned.may_be_skipped));
+                let is_missing = is_whole_run && !broke_off && !ran.is_empty() && !file_fails && is_among(&before.ran);
                 planned.state = match () {
                     () if named || shown => State::Reported,
                     () if !planned.is_sure => State::Unseen,
@@ -529,34 +533,6 @@ impl Plan {
             || self.files.iter().any(|file| is_whole_of(name, &file.path))
             || self.planned().any(|(file, planned)| planned.is_in(&file.path, &file.reported_as, name))
     }
-
-    /// Tests that passed at the start and that no change makes fail, changed again for a run with the code of the start: whether
-    /// the work made them void. Nothing where there is none.
-    #[must_use]
-    pub fn doubtful_files(&self) -> Option<Vec<(String, Vec<u8>)>> {
-        let mut files = Vec::new();
-        for file in &self.files {
-            let doubtful: Vec<(&Place, usize)> =
-                file.tests.iter().filter(|planned| planned.is_doubtful()).map(|planned| (&planned.place, 0)).collect();
-            if !doubtful.is_empty() {
-                files.extend(change(&file.content, &doubtful).map(|content| (file.path.clone(), content)));
-            }
-        }
-        (!files.is_empty() && self.others.is_empty()).then_some(files)
-    }
-
-    /// Notes what a run with the files of [`Self::doubtful_files`] and the code of the start showed.
-    pub fn note_start(&mut self, outcomes: &[CheckOutcome]) {
-        let failing = ReportedNames::new(names(outcomes, |tally| &tally.failing));
-        for file in &mut self.files {
-            let PlannedFile { path, reported_as, tests, .. } = file;
-            for planned in tests.iter_mut().filter(|planned| planned.is_doubtful()) {
-                if planned.is_among(path, reported_as, &failing) {
-                    planned.state = State::Void;
-                }
-            }
-        }
-    }
 }
 
 impl PlannedTest {
@@ -569,6 +545,12 @@ impl PlannedTest {
     fn is_doubted(&self) -> bool {
         matches!(self.state, State::Missing | State::Void)
             || self.lets_pass(&[Shows::Value, Shows::OtherKind, Shows::Opposite])
+    }
+
+    /// The first way in which it was changed and passed.
+    fn strongest_way(&self) -> usize {
+        let is_first = self.passed.iter().any(|shows| Some(*shows) == self.place.shows(0));
+        if is_first { 0 } else { self.way }
     }
 
     fn is_doubtful(&self) -> bool {

@@ -173,7 +173,7 @@ pub(super) fn denies(source: &Source<'_>, condition: &Condition<'_>) -> bool {
     };
     let is_unequal = |at: usize| {
         condition.judged.contains(&source.nodes[at].parent)
-            && matches!(source.raw(at), "!=" | "!==" | "is not")
+            && matches!(source.raw(at), "!=" | "!==" | "is not" | "not in")
             // Where it holds, the test fails.
             && source.nodes[condition.at].kind != "if_statement"
     };

@@ -69,7 +69,16 @@ pub(super) fn last_values(source: &Source<'_>, tables: &[Table<'_>], seed: u64) 
 }
 
 fn last_value(source: &Source<'_>, at: usize, seed: u64) -> Option<Edit> {
-    let literal = source.marked(at, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last()?;
+    // The name of a row is no value of it.
+    let is_option = |literal: usize| {
+        let within = source.ancestors(literal).take_while(|up| *up != at);
+        within.into_iter().any(|up| {
+            source.nodes[up].kind == "keyword_argument"
+                && (source.raw(up).starts_with("id=") || source.raw(up).starts_with("marks="))
+        })
+    };
+    let is_value = |literal: &usize| !is_inside_string(source, *literal) && !is_option(*literal);
+    let literal = source.marked(at, marks::LITERAL).filter(is_value).last()?;
     changed_literal(source, literal, seed)
 }
 
