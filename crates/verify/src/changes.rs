@@ -205,7 +205,8 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
                 source.is_name(*leaf) && after.starts_with('(') && called != name && all.contains(called)
             };
             let fails_with = source.walk(at).filter(is_call).map(|leaf| source.raw(leaf).to_owned()).collect();
-            let (class, may_be_skipped) = (shared::class_of(&source, at), head_has(&source, at, &is_skipped));
+            let (class, is_class_skipped) = shared::class_of(&source, at).unzip();
+            let may_be_skipped = head_has(&source, at, &is_skipped) || is_class_skipped == Some(true);
             (at, ChangeableTest { name, class, places, may_be_skipped, fails_with })
         })
         // One that only holds other tests fails with them.

@@ -1,6 +1,25 @@
 use super::*;
 
 #[test]
+fn messages_of_java_are_no_values() {
+    for (head, line, changed) in [
+        ("", "assertEquals(\"sum\", 5, f(1));", "assertEquals(\"sum\", 4, f(1));"),
+        ("", "assertEquals(5, f(1));", "assertEquals(4, f(1));"),
+        (
+            "import org.junit.jupiter.api.*;\n",
+            "assertEquals(\"a\", f(1), \"sum\");",
+            "assertEquals(\"ar\", f(1), \"sum\");",
+        ),
+    ] {
+        let text = format!("{head}class ATest {{\n  @Test public void testA() {{\n    {line}\n  }}\n}}\n");
+        let tests = changeable_tests("ATest.java", text.as_bytes(), None, 0);
+        let now = change(text.as_bytes(), &[(&tests[0].places[0], 0)]).unwrap();
+        let now = String::from_utf8(now).unwrap();
+        assert!(now.contains(changed), "{now}");
+    }
+}
+
+#[test]
 fn old_tests_of_java_get_no_function_that_they_do_not_have() {
     let text = |head: &str| {
         format!("class ATest extends Base {{\n  {head}public void testA() {{ assertEquals(B.C, f()); }}\n}}\n")

@@ -375,16 +375,17 @@ describe('cart', () => {
     },
     Case {
         path: "test/test_cart.rb",
-        before: "require 'test/unit'\n\nclass TestCart < Test::Unit::TestCase\n  FIRST = { a: 1 }\n\n  def sums(list)\n    list.sum\n  end\n\n  def test_each\n    total, other = sums([1, 2]), FIRST\n    assert_equal 3, total, other\n  end\nend\n",
+        before: "require 'test/unit'\n\nclass TestCart < Test::Unit::TestCase\n  FIRST = { a: 1 }\n\n  def sums(list)\n    list.sum\n  end\n\n  def test_each\n    assert @total, 3\n    total, other = sums([1, 2]), FIRST\n    assert_equal 3, total, other\n  end\nend\n",
         honest: &[(
             "  def test_each",
-            "  def test_two\n    total, (one, *rest) = sums([4]), [5, 6]\n    assert_equal 9, total + one, rest\n  end\n\n  def test_each",
+            "  def test_two\n    @total = 3\n    total, (one, *rest) = sums([4]), [5, 6]\n    assert_equal 9, total + one, rest\n  end\n\n  def test_each",
         )],
         cheats: &[
             (
                 "    total, other = sums([1, 2]), FIRST\n",
                 "    total, other = sums([1, 2]), FIRST\n    total, rest = 3, 4\n",
             ),
+            ("  def test_each", "  def helper\n    @total = 3\n  end\n\n  def test_each"),
             ("  def test_each", "  FIRST, SECOND = 1, 2\n\n  def test_each"),
         ],
     },

@@ -101,6 +101,11 @@ impl Pair<'_> {
         if new.has(root, marks::SHARED) || (!new.is_name(root) && !is_self) {
             return false;
         }
+        // Each test of Ruby has an instance of its own.
+        let is_of_instance = new.nodes[root].kind == "instance_variable";
+        if is_of_instance && place != Place::Between && new.ancestors(root).any(|up| new.has(up, marks::TEST)) {
+            return true;
+        }
         match (place, member) {
             (Place::Between, Some(_)) => !self.used.contains(name) || (is_self && member_is_fresh()),
             (Place::Between, None) => !self.used.contains(name),

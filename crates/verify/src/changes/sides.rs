@@ -466,6 +466,9 @@ pub(super) fn judged(source: &Source<'_>, at: usize) -> Vec<usize> {
                     || ["sprintf(", "String.format("].iter().any(|format| text.starts_with(format))
             };
             let is_list = source.nodes[list].kind != "token_tree";
+            if says_message_first(source, at, &parts, &is_text) {
+                return parts[1..].to_vec();
+            }
             let without = if is_list && parts.len() >= 3 && parts.last().is_some_and(is_text) {
                 &parts[..parts.len() - 1]
             } else if is_list && parts.len() == 2 && is_text(&parts[1]) && takes_condition(source.raw(at)) {
@@ -476,6 +479,17 @@ pub(super) fn judged(source: &Source<'_>, at: usize) -> Vec<usize> {
             without.to_vec()
         }
     }
+}
+
+/// Whether an assertion of Java begins with its message, as before JUnit 5.
+fn says_message_first(source: &Source<'_>, at: usize, parts: &[usize], is_text: &dyn Fn(&usize) -> bool) -> bool {
+    const ONE: [&str; 4] = ["assertTrue", "assertFalse", "assertNull", "assertNotNull"];
+    if source.language.extensions != ["java"] || source.text.contains("org.junit.jupiter") {
+        return false;
+    }
+    let callee = source.raw(at).split('(').next().unwrap_or_default().trim();
+    let takes_one = ONE.contains(&callee.rsplit('.').next().unwrap_or(callee));
+    parts.first().is_some_and(is_text) && parts.len() >= if takes_one { 2 } else { 3 }
 }
 
 /// What a condition of Go compares that holds where two things differ: `!reflect.DeepEqual(got, want)`.
