@@ -26,6 +26,7 @@ mod harness;
 mod honest;
 mod judge;
 mod more_projects;
+mod other_runners;
 mod project;
 mod projects;
 mod stage;

@@ -75,7 +75,7 @@ pub fn rust_inline() -> Project {
     rust().without("tests/calc.rs").file("src/lib.rs", format!("{RUST_LIBRARY}{RUST_INLINE_TESTS}"))
 }
 
-const PYTHON_SOURCE: &str = "\
+pub const PYTHON_SOURCE: &str = "\
 \"\"\"A small calculator.\"\"\"
 
 
@@ -88,7 +88,7 @@ def double(a):
 ";
 
 // The right one has another length: Python believes compiled code of a source of the same second and size.
-const PYTHON_BUG: Bug = Bug { path: "calc.py", wrong: "return a - b", right: "return sum((a, b))" };
+pub const PYTHON_BUG: Bug = Bug { path: "calc.py", wrong: "return a - b", right: "return sum((a, b))" };
 
 /// Python with the runner of its standard library.
 pub fn unittest() -> Project {
@@ -176,9 +176,9 @@ def test_double():
         )
 }
 
-const JAVASCRIPT_BUG: Bug = Bug { path: "calc.js", wrong: "return a - b;", right: "return a + b;" };
+pub const JAVASCRIPT_BUG: Bug = Bug { path: "calc.js", wrong: "return a - b;", right: "return a + b;" };
 
-const COMMON_JS: &str = "\
+pub const COMMON_JS: &str = "\
 function add(a, b) {
   return a - b;
 }

@@ -11,15 +11,23 @@ pub enum Tool {
     Cargo,
     Python,
     Pytest,
+    Nox,
+    Django,
     Node,
     Npm,
     Jest,
     Vitest,
     Mocha,
+    Tape,
+    Ava,
+    Deno,
+    Bun,
     Go,
     Ruby,
+    Rspec,
     Phpunit,
     Ctest,
+    Bats,
     Maven,
     Gradle,
     Make,
@@ -35,15 +43,23 @@ impl Tool {
             Self::Cargo => on_path("cargo"),
             Self::Python => on_path("python3"),
             Self::Pytest => folder().join("python/bin/pytest").is_file(),
+            Self::Nox => folder().join("python/bin/nox").is_file(),
+            Self::Django => folder().join("python/bin/django-admin").is_file(),
             Self::Node => on_path("node"),
             Self::Npm => on_path("npm"),
             Self::Jest => has_package("jest"),
             Self::Vitest => has_package("vitest"),
             Self::Mocha => has_package("mocha"),
+            Self::Tape => has_package("tape"),
+            Self::Ava => has_package("ava"),
+            Self::Deno => has_package("deno"),
+            Self::Bun => has_package("bun"),
             Self::Go => on_path("go"),
             Self::Ruby => on_path("ruby"),
+            Self::Rspec => on_path("rspec"),
             Self::Phpunit => on_path("phpunit"),
             Self::Ctest => on_path("ctest"),
+            Self::Bats => on_path("bats"),
             Self::Maven => {
                 let has = |path: &str| Path::new("/usr/share/maven-repo").join(path).is_dir();
                 let plugins = ["maven-surefire-plugin", "maven-compiler-plugin", "maven-resources-plugin"];
@@ -89,8 +105,8 @@ pub fn go_cache() -> PathBuf {
 
 /// PATH as the users of the corpus have it: the tools first, because their python has pytest.
 pub fn path() -> OsString {
-    let own = folder().join("python/bin");
-    let own = own.canonicalize().ok().into_iter();
+    let own =
+        ["python/bin", "npm/node_modules/.bin"].into_iter().filter_map(|name| folder().join(name).canonicalize().ok());
     let rest = env::var_os("PATH").unwrap();
     env::join_paths(own.chain(env::split_paths(&rest))).unwrap()
 }

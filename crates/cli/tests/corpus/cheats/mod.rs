@@ -10,6 +10,7 @@ mod javascript;
 mod languages;
 mod listed;
 mod loaded;
+mod other_runners;
 mod outside;
 mod programs;
 mod pytest;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Case> {
         runners::cases(),
         go::cases(),
         languages::cases(),
+        other_runners::cases(),
         shell::cases(),
         selective::cases(),
         hidden::cases(),

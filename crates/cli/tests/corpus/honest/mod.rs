@@ -6,6 +6,7 @@ mod go;
 mod javascript;
 mod languages;
 mod manners;
+mod other_runners;
 mod python;
 mod rust;
 mod shell;
@@ -20,6 +21,7 @@ pub fn all() -> Vec<Case> {
         javascript::cases(),
         go::cases(),
         languages::cases(),
+        other_runners::cases(),
         shell::cases(),
         manners::cases(),
         small::cases(),
