@@ -22,18 +22,14 @@ pub(super) struct Tap {
     heading: Option<String>,
     headed: u32,
     /// A point that failed: what follows says whether it was a test.
-    last_failed: Option<FailedPoint>,
+    last_failed: Option<String>,
+    /// What the diagnostic block holds: where it happened, and what says that it is a test or an assertion.
+    has_stack: bool,
+    is_test: bool,
     /// How far the diagnostic block is indented that the lines belong to.
     block: Option<usize>,
     totals: Totals,
     tree: Tree,
-}
-
-#[derive(Debug)]
-struct FailedPoint {
-    name: String,
-    /// The subtest that it stands in.
-    subtest: String,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -55,18 +51,19 @@ impl Recogniser for Tap {
         let indented = indentation(line);
         if let Some(block) = self.block {
             if indented >= block {
+                if indented == block {
+                    self.has_stack |= text.starts_with("stack:") || text.starts_with("tapCaught:");
+                    self.is_test |=
+                        ["found:", "wanted:", "compare:", "duration_ms:"].iter().any(|key| text.starts_with(key));
+                }
                 if text == "..." {
                     self.block = None;
-                }
-                // The exception that ended a subtest of tap: its message is no test that could run again.
-                if text.starts_with("tapCaught:")
-                    && let Some(failed) = self.last_failed.take()
-                {
-                    self.points.failing.insert(&failed.subtest);
+                    self.judge_failed();
                 }
                 return;
             }
             self.block = None;
+            self.judge_failed();
         }
         if text == "---" && indented >= 2 {
             self.block = Some(indented);
@@ -134,8 +131,19 @@ impl Tap {
         self.path.iter().map(String::as_str).filter(move |parent| !parent.is_empty() && *parent != name)
     }
 
+    /// What tap prints of an exception that ended a subtest is called by its message: no test that could run again.
+    fn judge_failed(&mut self) {
+        let (has_stack, is_test) = (std::mem::take(&mut self.has_stack), std::mem::take(&mut self.is_test));
+        if has_stack
+            && !is_test
+            && let Some(name) = self.last_failed.take()
+        {
+            self.points.failing.insert(&name);
+        }
+    }
+
     fn keep_failed(&mut self) {
-        if let Some(FailedPoint { name, .. }) = self.last_failed.take() {
+        if let Some(name) = self.last_failed.take() {
             self.points.ran.again(&name);
             self.points.failing.insert(&name);
         }
@@ -201,7 +209,7 @@ impl Tap {
             let heading = self.heading.as_deref().filter(|_| depth == 0 && !point.is_dashed && !closes);
             self.headed = self.headed.saturating_add(u32::from(heading.is_some()));
             if failed && heading.is_none() && !closes && !subtest.is_empty() {
-                self.last_failed = Some(FailedPoint { name, subtest });
+                self.last_failed = Some(name);
                 return;
             }
             let name = heading.unwrap_or(&name);
