@@ -463,12 +463,31 @@ fn changed_literal(source: &Source<'_>, at: usize, seed: u64) -> Option<Edit> {
             let quote = text.chars().next_back()?;
             let width = if text.ends_with(&quote.to_string().repeat(3)) && text.len() >= 6 { 3 } else { 1 };
             let end = text.len() - width;
+            // What is parsed has to stay what it is: JSON with another value.
+            let inner = text[..end].trim_start_matches(|c: char| c.is_alphabetic() || c == quote);
+            if inner.starts_with(['{', '['])
+                && let Some(edit) = changed_inside(node.start, &text[..end])
+            {
+                return Some(edit);
+            }
             format!("{}{}{}", &text[..end], char::from(*letters.get(index)?), &text[end..])
         }
         _ if node.kind == "simple_symbol" && text.ends_with(|c: char| c.is_alphanumeric()) => format!("{text}b"),
         _ => return None,
     };
     Some(Edit { start: node.start, end: node.end, text: replacement })
+}
+
+/// The last letter or digit of a text as another one.
+fn changed_inside(start: usize, text: &str) -> Option<Edit> {
+    let at = text.rfind(|c: char| c.is_ascii_alphanumeric()).filter(|at| !text[..*at].ends_with('\\'))?;
+    let other = match text.as_bytes()[at] {
+        b'9' => '8',
+        b'z' => 'y',
+        b'Z' => 'Y',
+        byte => char::from(byte + 1),
+    };
+    Some(Edit { start: start + at, end: start + at + 1, text: other.to_string() })
 }
 
 /// A literal that is far from this one: no tolerance and no list makes up for it.

@@ -160,6 +160,11 @@ fn tests_are_changed_so_that_they_must_fail() {
             &["expect(f()).toBe(1_001)", "expect(f()).not.toBe(1_000)"],
         ),
         ("a.ts", "it('a', () => {\n  expect(a).not.toBeNull()\n})\n", &["expect(a).toBeNull()"]),
+        (
+            "a.js",
+            "test('a', () => {\n  assert.deepEqual(f(), '{\"a\": 19}')\n})\n",
+            &["assert.deepEqual(f(), '{\"a\": 18}')"],
+        ),
         ("a.ts", "Deno.test('a', () => {\n  strictEqual(add(1, 2), 3)\n})\n", &["strictEqual(add(1, 2), 2)"]),
         (
             "a.js",
