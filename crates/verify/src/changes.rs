@@ -105,13 +105,20 @@ const OPERATORS: [(&str, &str); 8] = [
 pub struct ChangeableTest {
     pub name: String,
     /// The class that defines it, where there is one.
-    pub class: Option<String>,
+    pub class: Option<TestClass>,
     /// Where it can be changed so that it must fail; nowhere, at times.
     pub places: Vec<Place>,
     /// Its head says that it does not always run.
     pub may_be_skipped: bool,
     /// Other tests of the file that it calls, or whose table it goes through as well: it fails with them.
     pub fails_with: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestClass {
+    pub name: String,
+    /// It is run by itself, and not only where another one inherits it.
+    pub is_run: bool,
 }
 
 /// An assertion that can be changed, each in ways of its own: a test may be made to pass at one of them only.

@@ -444,59 +444,46 @@ fn a_test_that_calls_a_changed_one_may_fail_with_it() {
     assert_eq!(plan.judge(&now), Some(Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }));
 }
 
+/// Of a run in which one test was skipped.
+fn skipping(check: CheckOutcome) -> CheckOutcome {
+    let tests = check.tests.map(|tests| TestTally { passed: u32::from(check.passed), skipped: 1, ..tests });
+    CheckOutcome { tests, ..check }
+}
+
 #[test]
 fn tests_of_one_name_are_told_apart_by_their_classes() {
-    let class = |name: &str, sum: u32| {
-        format!("class {name}(TestCase):\n    def test_add(self):\n        assert add(2, 3) == {sum}\n\n\n")
+    let class = |head: &str, sum: u32| {
+        format!("class {head}:\n    def test_add(self):\n        assert add(2, 3) == {sum}\n\n\n")
     };
-    // The second class does not run here.
-    let text = format!("{}{}", class("IntTest", 5), class("OtherTest", 6));
-    let mut failed = check(false, &["t.py::IntTest::test_add"], &[]);
-    let mut passed = check(true, &[], &[]);
-    for check in [&mut failed, &mut passed] {
-        check.tests = check.tests.take().map(|tests| TestTally { passed: 1, skipped: 1, ..tests });
-    }
-    let (baseline, now) = (verdict(failed.clone()), verdict(passed.clone()));
-    let mut plan =
-        Plan::new(&[file(text.as_bytes())], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
-    while let Some(files) = plan.next_files() {
-        let is_changed = files.iter().any(|(_, content)| !String::from_utf8_lossy(content).contains("== 5"));
-        let outcomes = [if is_changed { failed.clone() } else { passed.clone() }];
-        plan.note(&ChangedRun {
-            outcomes: &outcomes,
-            output: "",
-            verdict: &now,
-            baseline: Some(&baseline),
-            stops_early: false,
+    // The class with the other sum does not run here.
+    for text in [
+        format!("{}{}", class("IntTest(TestCase)", 5), class("OtherTest(TestCase)", 6)),
+        format!(
+            "{}{}class IntTest(Mixin, TestCase):\n    pass\n",
+            class("Mixin", 5),
+            class("OtherTest(Mixin, TestCase)", 6)
+        ),
+    ] {
+        let failed = skipping(check(false, &["t.py::IntTest::test_add"], &[]));
+        let passed = skipping(check(true, &[], &[]));
+        let (baseline, now) = (verdict(failed.clone()), verdict(passed.clone()));
+        let judged = told(&text, (&baseline, &now), |changed| match changed.contains("== 5") {
+            true => passed.clone(),
+            false => failed.clone(),
         });
+        assert_eq!(judged, Some(Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }));
     }
-    assert_eq!(plan.judge(&now), Some(Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }));
 }
 
 #[test]
 fn a_test_without_a_name_may_be_one_that_was_skipped() {
     let text = "def test_a():\n    assert add(1, 1) == 2\n\n\ndef test_b():\n    numpy = importorskip('numpy')\n    assert add(numpy.one, 1) == 2\n";
-    let mut failed = check(false, &["t.py::test_a"], &[]);
-    let mut passed = check(true, &[], &[]);
-    for check in [&mut failed, &mut passed] {
-        check.tests =
-            check.tests.take().map(|tests| TestTally { passed: u32::from(check.passed), skipped: 1, ..tests });
-    }
+    let (failed, passed) = (skipping(check(false, &["t.py::test_a"], &[])), skipping(check(true, &[], &[])));
     let (baseline, now) = (verdict(failed.clone()), verdict(passed.clone()));
-    let mut plan =
-        Plan::new(&[file(text.as_bytes())], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
-    while let Some(files) = plan.next_files() {
-        let is_changed = files.iter().any(|(_, content)| !String::from_utf8_lossy(content).contains("add(1, 1) == 2"));
-        let outcomes = [if is_changed { failed.clone() } else { passed.clone() }];
-        plan.note(&ChangedRun {
-            outcomes: &outcomes,
-            output: "",
-            verdict: &now,
-            baseline: Some(&baseline),
-            stops_early: false,
-        });
-    }
-    let judged = plan.judge(&now);
+    let judged = told(text, (&baseline, &now), |changed| match changed.contains("add(1, 1) == 2") {
+        true => passed.clone(),
+        false => failed.clone(),
+    });
     assert!(matches!(judged, Some(Tripwire::TestsFail { changed: 1, failed_before: 1, .. })), "{judged:?}");
 }
 
@@ -507,41 +494,26 @@ fn tests_that_share_a_table_may_fail_with_each_other() {
     };
     let text =
         format!("ROWS = [(1, 2), (3, 4)]\n\n\n{}{}def test_free():\n    assert f() == 1\n", test("one"), test("two"));
-    let names = ["test_one[1-2]", "test_one[3-4]", "test_two[1-2]", "test_two[3-4]", "test_free"]
-        .map(|name| format!("t.py::{name}"));
+    let names = ["test_one[1-2]", "test_one[3-4]", "test_two[1-2]", "test_two[3-4]", "test_free"];
+    let names = names.map(|name| format!("t.py::{name}"));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let baseline = verdict(check(false, &names[..2], &names));
-    let now = verdict(check(true, &[], &names));
+    let (baseline, now) = (verdict(check(false, &names[..2], &names)), verdict(check(true, &[], &names)));
     // Whether the test that does not go through the table fails with it.
     for breaks_others in [false, true] {
-        let mut plan =
-            Plan::new(&[file(text.as_bytes())], &Selection::default(), Some(&baseline), &now, Equality::AsAtStart, 7);
-        while let Some(files) = plan.next_files() {
-            let changed = files
-                .first()
-                .map_or_else(|| text.clone(), |(_, content)| String::from_utf8_lossy(content).into_owned());
-            let is_there = |line: &str| changed.contains(line);
-            let has_rows = is_there("ROWS = [(1, 2), (3, 4)]");
+        let judged = told(&text, (&baseline, &now), |changed| {
+            let has_rows = changed.contains("ROWS = [(1, 2), (3, 4)]");
             let mut failing = Vec::new();
-            if !has_rows || !is_there("assert one(a) == b") {
+            if !has_rows || !changed.contains("assert one(a) == b") {
                 failing.extend(["t.py::test_one[1-9]", "t.py::test_one[3-9]"]);
             }
-            if !has_rows || !is_there("assert two(a) == b") {
+            if !has_rows || !changed.contains("assert two(a) == b") {
                 failing.extend(["t.py::test_two[1-9]", "t.py::test_two[3-9]"]);
             }
-            if !is_there("assert f() == 1") || (!has_rows && breaks_others) {
+            if !changed.contains("assert f() == 1") || (!has_rows && breaks_others) {
                 failing.push("t.py::test_free");
             }
-            let outcomes = [check(failing.is_empty(), &failing, &names)];
-            plan.note(&ChangedRun {
-                outcomes: &outcomes,
-                output: "",
-                verdict: &now,
-                baseline: Some(&baseline),
-                stops_early: false,
-            });
-        }
-        let judged = plan.judge(&now);
+            check(failing.is_empty(), &failing, &names)
+        });
         assert_eq!(matches!(judged, Some(Tripwire::TestsFail { .. })), !breaks_others, "{judged:?}");
     }
 }

@@ -2,17 +2,22 @@
 
 use std::collections::HashSet;
 
-use super::{ChangeableTest, with_decorators};
+use super::{ChangeableTest, TestClass, with_decorators};
 use crate::syntax::{Source, marks};
 
 /// The class of a test, and whether its decorators can skip it.
-pub(super) fn class_of(source: &Source<'_>, at: usize) -> Option<(String, bool)> {
+pub(super) fn class_of(source: &Source<'_>, at: usize) -> Option<(TestClass, bool)> {
     let is_class = |up: &usize| matches!(source.nodes[*up].kind, "class_definition" | "class_declaration" | "class");
     let class = source.ancestors(at).find(is_class)?;
     let name = source.nodes[class].children.iter().find(|child| source.has(**child, marks::DEFINED))?;
     let skips = |at: &usize| source.nodes[*at].kind == "decorator" && source.raw(*at).contains("skip");
     let around = &source.nodes[with_decorators(source, class)];
-    Some((source.raw(*name).to_owned(), around.children.iter().any(skips)))
+    let is_run = source.nodes[class]
+        .children
+        .iter()
+        .any(|child| source.nodes[*child].kind == "argument_list" && source.raw(*child).contains("TestCase"));
+    let class = TestClass { name: source.raw(*name).to_owned(), is_run };
+    Some((class, around.children.iter().any(skips)))
 }
 
 /// Notes which tests name a list that is changed for another test, and so fail with it.
