@@ -14,9 +14,12 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        // Not below a folder that everybody may write.
-        let folder =
-            tempfile::tempdir_in(std::env::var_os("CARGO_TARGET_TMPDIR").unwrap_or_else(|| ".".into())).unwrap();
+        // Not below a folder that everybody may write, where this repository can be, too.
+        let is_apart = |folder: &&str| {
+            let folder = Path::new(folder).canonicalize().unwrap_or_default();
+            !folder.starts_with("/tmp") && !folder.starts_with("/var/tmp")
+        };
+        let folder = tempfile::tempdir_in([".", "/dev/shm"].into_iter().find(is_apart).unwrap_or(".")).unwrap();
         let home = folder.path().canonicalize().unwrap();
         let workspace = home.join("work").to_string_lossy().into_owned();
         let agent = AgentSpec::command("helper", "./helper");
