@@ -476,6 +476,8 @@ fn honest_additions_are_welcome_and_cheats_are_refused() {
 #[test]
 fn what_tools_write_in_another_way_is_the_same() {
     for (path, before, now, is_same) in [
+        ("test_a.py", "def test_a():\n    assert f(u'b') == 1\n", "def test_a():\n    assert f(\"b\") == 1\n", true),
+        ("test_a.py", "def test_a():\n    assert f(b'b') == 1\n", "def test_a():\n    assert f('b') == 1\n", false),
         ("a_test.go", "// +build go1.9\n\npackage a\n", "//go:build go1.9\n// +build go1.9\n\npackage a\n", true),
         ("a_test.go", "//go:build !js\n// +build !js\n\npackage a\n", "//go:build !js\n\npackage a\n", true),
         ("a_test.go", "// +build go1.9\n\npackage a\n", "//go:build never\n// +build go1.9\n\npackage a\n", false),

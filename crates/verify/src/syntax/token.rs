@@ -71,5 +71,7 @@ fn normal_string(text: &str) -> String {
             _ => value.push(letter),
         }
     }
+    // Python 3 ignores it.
+    let prefix = prefix.trim_start_matches(['u', 'U']);
     format!("{prefix}\"{value}\"")
 }
