@@ -23,12 +23,12 @@ impl TestUnit {
             if let Some(found) = FAILED.captures(line) {
                 all.failing.insert(&named(&found[2], &found[1]));
             }
-        } else if self.is_report {
-        } else if line.contains(":\t") {
+        } else if !self.is_report && line.contains(":\t") {
             if let Some(found) = TEST.captures(line).filter(|found| [".", "F", "E"].contains(&&found[2])) {
                 all.show(&found[2] != ".", &named(&self.classes.join("::"), &found[1]));
             }
-        } else if line.ends_with(':')
+        } else if !self.is_report
+            && line.ends_with(':')
             && let Some(found) = CLASS.captures(line)
         {
             self.classes.truncate(found[1].len() / 2);

@@ -17,7 +17,7 @@ pub(super) struct Before<'a> {
     pub(super) nothing_passed: bool,
     /// How many tests there were, then or now; none where no runner counts them.
     pub(super) total: Option<u32>,
-    /// Some did not run, then or now.
+    /// Some were skipped at the start; where nothing could be loaded then, some are now. A skip that appears later is no excuse.
     pub(super) has_skipped: bool,
 }
 
@@ -49,8 +49,10 @@ impl<'a> Before<'a> {
         };
         let is_any_counted = checks.iter().chain(&now.checks).any(is_counted);
         let total = is_any_counted.then(|| number(checks).max(number(&now.checks)));
-        let has_skipped =
-            checks.iter().chain(&now.checks).filter_map(|check| check.tests.as_ref()).any(|tests| tests.skipped > 0);
+        let skips = |checks: &[CheckOutcome]| {
+            checks.iter().filter_map(|check| check.tests.as_ref()).any(|tests| tests.skipped > 0)
+        };
+        let has_skipped = skips(checks) || (nothing_passed && skips(&now.checks));
         Self { ran, failing, names_tell, nothing_passed, total, has_skipped }
     }
 
